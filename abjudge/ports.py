@@ -1,0 +1,65 @@
+"""The places where the world begins: a model, a scaffold, a judge, a ledger. Protocols only."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from abjudge.domain.blinding import Shown
+from abjudge.domain.calls import Request, Response
+from abjudge.domain.verdicts import VerdictReading
+
+Watch = Callable[[str], bool]
+"""Called with every piece of text as it streams in; returning True stops the generation at once."""
+
+
+class Model(Protocol):
+    """Something that answers one request at a time, with no memory between them."""
+
+    @property
+    def name(self) -> str:
+        """The name it was asked for by, such as `ollama_chat/gloss:v10`."""
+        ...
+
+    async def preflight(self) -> None:
+        """Raise `CallError` if a call would fail for a reason that can be known without paying for one."""
+        ...
+
+    async def complete(self, request: Request, *, watch: Watch | None = None) -> Response:
+        """One call, no retry. Raises `CallError` when nothing that can be called an answer came back.
+
+        With `watch` the answer is streamed; what is returned is the same.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and memory. Safe to call twice."""
+        ...
+
+
+class Scaffold(Protocol):
+    """Where the text comes from whose effect is measured."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def retrieve(self, query: str) -> str | None:
+        """The scaffold for this prompt; None for the scaffold `none`. Raises `CallError`, never returns a blank."""
+        ...
+
+
+class Evaluator(Protocol):
+    """A blind judge. What it is given names no arm, so no arm can reach its prompt."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def judge(self, shown: Shown) -> tuple[Response, VerdictReading]:
+        """Raises `CallError` when the judge could not be asked; a reply that is no verdict is a reading."""
+        ...
+
+
+class Ledger(Protocol):
+    """Where records go, in order, never to be changed."""
+
+    def append(self, record: Mapping[str, Any]) -> None: ...
+
+    def close(self) -> None: ...
