@@ -5,9 +5,9 @@ import hmac
 from typing import Literal
 
 from abjudge.domain.values import Value
+from abjudge.domain.verdicts import Label
 
 Arm = Literal["baseline", "scaffolded"]
-Label = Literal["A", "B"]
 
 # Four trials a block, two of each order: balance within every block, and the last draw of a block of two
 # would follow from the first.
