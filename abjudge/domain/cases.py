@@ -1,5 +1,7 @@
 """What is asked: one case, and a suite of them."""
 
+from pydantic import Field
+
 from abjudge.domain.fingerprints import fingerprint
 from abjudge.domain.values import Value
 
@@ -10,7 +12,7 @@ class Case(Value):
     id: str
     prompt: str
     category: str | None = None
-    extra: dict[str, str] = {}
+    extra: dict[str, str] = Field(default_factory=dict)
 
     @property
     def digest(self) -> str:

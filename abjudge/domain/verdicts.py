@@ -31,7 +31,7 @@ def verdict_schema(rubric: Rubric = FIVE) -> dict[str, Any]:
             {
                 "scores": closed({"A": sheet, "B": sheet}),
                 "totals": closed({"A": total, "B": total}),
-                "justifications": closed(dict.fromkeys(rubric.names, {"type": "string"})),
+                "justifications": closed({name: {"type": "string"} for name in rubric.names}),
                 "verdict": {"type": "string", "enum": ["A", "B", "tie"]},
                 "verdict_reason": {"type": "string"},
             }
