@@ -45,6 +45,8 @@ class Scaffold(Protocol):
         """The scaffold for this prompt; None for the scaffold `none`. Raises `CallError`, never returns a blank."""
         ...
 
+    async def close(self) -> None: ...
+
 
 class Evaluator(Protocol):
     """A blind judge. What it is given names no arm, so no arm can reach its prompt."""

@@ -1,0 +1,1 @@
+"""The world: models, scaffolds, files, ledgers, a person at the terminal. Faults become the error tree here."""

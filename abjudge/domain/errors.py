@@ -69,6 +69,7 @@ class CallError(AbjudgeError):
         self.retry_after_s = retry_after_s
         self.text = text
         self.loop = loop
+        self.attempts = 1
         super().__init__(message, hint=hint)
 
 

@@ -11,9 +11,7 @@ PREFIX = "abj1:"
 
 def canonical_json(value: Any) -> str:
     """Sorted keys, no insignificant space, no escapes but those JSON needs; NaN and infinities are refused."""
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain
-    )
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
 
 
 def fingerprint(value: Any) -> str:

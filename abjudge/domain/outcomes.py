@@ -7,7 +7,7 @@ from abjudge.domain.calls import Response
 from abjudge.domain.cases import Case
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.fingerprints import fingerprint
-from abjudge.domain.leaks import Leak
+from abjudge.domain.leaks import Leak, strip_thinking
 from abjudge.domain.status import Status
 from abjudge.domain.values import Value
 from abjudge.domain.verdicts import VerdictReading
@@ -25,7 +25,10 @@ class ScaffoldText(Value):
 
 
 class Observation(Value):
-    """What one arm said to one case, as seen. `leaks` are traces that may tell the judge which arm it is."""
+    """What one arm said to one case, as seen. `leaks` are traces that may tell the judge which arm it is.
+
+    `response.text` stays as it came; `answer` is what a judge may see of it, without thinking blocks.
+    """
 
     kind: Literal["observation"] = "observation"
     id: str
@@ -35,7 +38,11 @@ class Observation(Value):
     repetition: int
     response: Response
     leaks: tuple[Leak, ...] = ()
-    hidden_thinking: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        return strip_thinking(self.response.text)[0]
 
     @property
     def usable(self) -> bool:

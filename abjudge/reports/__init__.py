@@ -1,0 +1,1 @@
+"""Outcomes as text. Nothing here calls anything, so every report can be built again."""

@@ -1,0 +1,83 @@
+"""Whether a comparison would be a fair one: refuse, or record the exception that somebody declared."""
+
+import difflib
+from collections.abc import Sequence
+
+from abjudge.domain.environments import EvaluatorCard, Subject
+from abjudge.domain.errors import FairnessError
+from abjudge.domain.families import Lineage
+from abjudge.domain.prompts import split_block
+
+
+def check_system_prompts(baseline: str, scaffolded: str) -> None:
+    """The two producer prompts must be the same, byte for byte, apart from the one marked block."""
+    outside, _ = split_block(scaffolded, name="the scaffolded producer's system prompt")
+    if outside == baseline:
+        return
+    changed = [
+        line
+        for line in difflib.unified_diff(baseline.splitlines(), outside.splitlines(), lineterm="", n=0)
+        if line[:1] in "+-" and not line.startswith(("+++", "---"))
+    ]
+    first = f" First difference: {changed[0][:120]!r}." if changed else " They differ in white space at the end."
+    raise FairnessError(
+        "system_prompts_differ",
+        None,
+        "The two producers' system prompts differ outside the scaffold block, so the scaffold would not be the only "
+        f"difference between the arms.{first}",
+        hint="Make them equal outside the block, or replace only the baseline prompt: the other is then derived.",
+    )
+
+
+def conflicts(subject: Subject, judges: Sequence[EvaluatorCard], *, allow_same_family: bool) -> tuple[str, ...]:
+    """Declared exceptions to the rule that the judge is a stranger to the producer.
+
+    FairnessError where there is a conflict and nobody declared it.
+    """
+    found: list[str] = []
+    for judge in judges:
+        if judge.kind == "human":
+            continue
+        problem = _problem(subject, judge)
+        if problem is None:
+            continue
+        code, message, hint = problem
+        if not allow_same_family:
+            raise FairnessError(code, None, message, hint=hint)
+        found.append(f"{message} Allowed by --allow-same-family.")
+    return tuple(found)
+
+
+def differences(scaffold_names: Sequence[str]) -> tuple[str, ...]:
+    """All in which the arms differ, in words. Model, address, sampling and caps are shared by construction."""
+    if all(name == "none" for name in scaffold_names):
+        return ("nothing: both arms are asked the same (A versus A)",)
+    return (
+        "system prompt: the marked scaffold block",
+        "user message: the [COGNITIVE SCAFFOLD] block before the prompt",
+    )
+
+
+def _problem(subject: Subject, judge: EvaluatorCard) -> tuple[str, str, str] | None:
+    for role, model, lineage in (("producer", subject.model, subject.lineage), ("judge", judge.model, judge.lineage)):
+        if lineage is None:
+            return (
+                "unknown_family",
+                f"The family of the {role} {model} is not known, so nobody can say whether judge and producer are "
+                "strangers.",
+                f"Declare it: --{role}-family NAME (the base it was trained from, such as qwen or llama), "
+                "or under [families] in abjudge.toml.",
+            )
+    shared = _shared(subject.lineage, judge.lineage)
+    if not shared:
+        return None
+    return (
+        "same_family",
+        f"The judge {judge.model} and the producer {subject.model} come from one house ({', '.join(shared)}): "
+        "such a judge tends to prefer its own kind.",
+        "Choose a judge of another family with --judge, or declare the conflict with --allow-same-family.",
+    )
+
+
+def _shared(one: Lineage | None, other: Lineage | None) -> tuple[str, ...]:
+    return one.shares_with(other) if one and other else ()

@@ -1,0 +1,134 @@
+"""The roles of a comparison: a producer that answers bare or scaffolded, and a blind judge."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from abjudge.app import retries
+from abjudge.domain.blinding import Arm, Shown
+from abjudge.domain.calls import Limits, Request, Response, Sampling
+from abjudge.domain.cases import Case
+from abjudge.domain.errors import CallError
+from abjudge.domain.fingerprints import fingerprint
+from abjudge.domain.leaks import find_leaks, strip_thinking
+from abjudge.domain.outcomes import Observation, ScaffoldText
+from abjudge.domain.prompts import inject
+from abjudge.domain.rubrics import FIVE, Rubric
+from abjudge.domain.status import Status
+from abjudge.domain.verdict_reader import parse_verdict
+from abjudge.domain.verdicts import VerdictReading, verdict_schema
+from abjudge.ports import Model
+
+Clock = Callable[[], float]
+
+
+async def ask(model: Model, request: Request, *, retries_allowed: int, clock: Clock = time.monotonic) -> Response:
+    """One request with its retries. A call that failed is a Response with a status and a reason, never an answer."""
+    started = clock()
+    try:
+        response, attempts = await retries.call(lambda: model.complete(request), retries=retries_allowed)
+    except CallError as error:
+        return Response(
+            status=error.status,
+            reason=error.reason,
+            message=str(error),
+            text=error.text,
+            loop=error.loop,
+            blocked=error.status is Status.BLOCKED,
+            model=model.name,
+            sampling=request.sampling,
+            latency_s=clock() - started,
+            attempts=error.attempts,
+        )
+    return response.with_(attempts=response.attempts + attempts - 1)
+
+
+@dataclass(frozen=True)
+class Producer:
+    """The model under test. Both arms go through the same model, sampling and limits; only the scaffold differs."""
+
+    model: Model
+    baseline_system: str
+    scaffolded_system: str
+    sampling: Sampling
+    limits: Limits
+    own_names: tuple[str, ...] = ()
+
+    async def respond(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Observation:
+        """What the arm says. The baseline takes no scaffold; a scaffold of None text asks both arms the same."""
+        text = scaffold.text if scaffold and arm == "scaffolded" else None
+        request = Request(
+            system=self.baseline_system if text is None else self.scaffolded_system,
+            user=case.prompt if text is None else inject(text, case.prompt),
+            sampling=self.sampling,
+            timeout_s=self.limits.timeout_s,
+        )
+        response = await ask(self.model, request, retries_allowed=self.limits.retries)
+        answer, thinking = strip_thinking(response.text)
+        if response.status is Status.COMPLETED and not answer.strip():
+            reason = "empty_content_thinking_only" if thinking else "empty"
+            response = response.with_(status=Status.SUBJECT_ERROR, reason=response.reason or reason)
+        return Observation(
+            id=fingerprint([self.model.name, request, case.digest, arm, repetition]),
+            case_id=case.id,
+            arm=arm,
+            scaffold=scaffold.name if scaffold else None,
+            repetition=repetition,
+            response=response,
+            leaks=find_leaks(answer, scaffold=text or "", prompt=case.prompt, names=self.own_names),
+            notes=("thinking_hidden_from_judge",) if thinking else (),
+        )
+
+
+@dataclass(frozen=True)
+class BlindEvaluator:
+    """A model as judge. It is given what is shown, and nothing that names an arm."""
+
+    model: Model
+    system: str
+    sampling: Sampling
+    limits: Limits
+    rubric: Rubric = FIVE
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def judge(self, shown: Shown) -> tuple[Response, VerdictReading]:
+        """The judge's reply as seen, and what it comes to. A call that failed gives a reading with its reason."""
+        request = Request(
+            system=self.system,
+            user=judge_message(shown),
+            sampling=self.sampling,
+            reply_schema=verdict_schema(self.rubric),
+            timeout_s=self.limits.timeout_s,
+        )
+        response = await ask(self.model, request, retries_allowed=self.limits.retries)
+        return response, read_judgment(response, shown, self.rubric)
+
+
+def judge_message(shown: Shown) -> str:
+    """The judge's user message: the request and both responses as data between marks."""
+    parts = (
+        shown.quoted("REQUEST", shown.prompt),
+        shown.quoted("RESPONSE A", shown.a),
+        shown.quoted("RESPONSE B", shown.b),
+        "Compare RESPONSE A and RESPONSE B. Reply with the JSON object only.",
+    )
+    return "\n\n".join(parts)
+
+
+def read_judgment(response: Response, shown: Shown, rubric: Rubric = FIVE) -> VerdictReading:
+    """A reply that did not complete is no verdict, whatever words came with it."""
+    if response.status is Status.BLOCKED:
+        return VerdictReading.error("judge_blocked", response.message)
+    if response.status is not Status.COMPLETED:
+        return VerdictReading.error(response.reason or "failed", response.message)
+    return parse_verdict(
+        response.text,
+        candidate_a=shown.a,
+        candidate_b=shown.b,
+        finish_reason=response.finish_reason,
+        refusal=response.refusal,
+        rubric=rubric,
+    )
