@@ -1,7 +1,7 @@
 """The places where the world begins: a model, a scaffold, a judge, a ledger. Protocols only."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from abjudge.domain.blinding import Shown
 from abjudge.domain.calls import Request, Response
@@ -64,4 +64,6 @@ class Ledger(Protocol):
 
     def append(self, record: Mapping[str, Any]) -> None: ...
 
-    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...

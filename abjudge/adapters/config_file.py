@@ -44,7 +44,7 @@ def read_config(path: Path | None) -> tuple[Config, Path | None]:
     chosen = path or Path(FILE)
     if path is None and not chosen.exists():
         return Config(), None
-    text = read_text(chosen, what="the config file") if chosen.stat().st_size or path else ""
+    text = read_text(chosen, what="the config file")
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

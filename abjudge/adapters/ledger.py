@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from abjudge.domain.errors import InputError, LedgerError
 from abjudge.domain.fingerprints import fingerprint
@@ -32,7 +32,10 @@ class MemoryLedger:
     def append(self, record: Mapping[str, Any]) -> None:
         self.records.append(dict(record))
 
-    def close(self) -> None: ...
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class RunFolder:
@@ -63,12 +66,16 @@ class RunFolder:
         try:
             _write_all(self._file, opened + _CLOSING % link.encode())
             os.fsync(self._file)
+            self._chain = link
         except OSError as error:
             raise LedgerError(
                 f"The ledger cannot be written: {error.strerror}. What was done before is kept."
             ) from error
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

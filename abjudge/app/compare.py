@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from abjudge.app import retries
 from abjudge.app.roles import Producer
@@ -41,7 +42,10 @@ class Judge:
 
 @dataclass(frozen=True)
 class Bench:
-    """All of the world that comparisons need, wired. `nonce` draws a secret for each seal; `say` tells a person."""
+    """All of the world that comparisons need, wired; once entered, it is known to answer.
+
+    `nonce` draws a secret for each seal; `say` tells a person what is being done.
+    """
 
     producer: Producer
     subject: Subject
@@ -54,14 +58,16 @@ class Bench:
     both_orders: bool = False
     say: Say = lambda _: None
 
-    async def preflight(self) -> None:
+    async def __aenter__(self) -> Self:
         """Raise what is known to fail before anything is paid for; the first fault in order of roles."""
         checks = await asyncio.gather(*(model.preflight() for model in self.models), return_exceptions=True)
         for fault in checks:
             if isinstance(fault, BaseException):
+                await self.__aexit__()
                 raise fault
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         closing = [model.close() for model in self.models] + [scaffold.close() for scaffold in self.scaffolds]
         await asyncio.gather(*closing)
 

@@ -10,7 +10,7 @@ from abjudge.domain.errors import CallError, Transient
 T = TypeVar("T")
 
 LONGEST_WAIT_S = 300.0
-_backoff = wait_exponential_jitter(initial=0.5, max=30.0, jitter=0.5)
+_backoff = wait_exponential_jitter(multiplier=0.5, max=30.0, jitter=0.5)
 
 
 async def call(attempt: Callable[[], Awaitable[T]], *, retries: int) -> tuple[T, int]:

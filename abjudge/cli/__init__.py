@@ -3,6 +3,6 @@
 
 def main() -> None:
     """Run the command that the arguments name."""
-    from abjudge.cli.app import app
+    from abjudge.cli.app import run
 
-    app()
+    run()

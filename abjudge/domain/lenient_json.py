@@ -35,7 +35,7 @@ class Read:
 
     `whole`: `value` is complete and ends before `end`. `cut`: the text ended first. `broken`: at `end` stands something
     that has no one meaning. In the last two `value` is what had been read of the outermost container, for diagnosis
-    only, and `opened` are the places of the objects still open: starting from any of them fails in the same way.
+    only, and `opened` are the places of the brackets still open: starting from any of them fails in the same way.
     Numbers are `int` or `Decimal`, exact, and may be NaN. `conflict` is a key that was given two values.
     """
 
@@ -53,9 +53,8 @@ def read_value(text: str, start: int = 0) -> Read:
     try:
         value = reader.run()
     except _StopError as stop:
-        outermost = reader.stack[0].holder if reader.stack and reader.deepest <= MAX_DEPTH else None
-        opened = frozenset(frame.start for frame in reader.stack if isinstance(frame.holder, dict))
-        return Read("cut" if stop.cut else "broken", outermost, reader.pos, (), reader.conflict, opened)
+        opened = frozenset(frame.start for frame in reader.stack)
+        return Read("cut" if stop.cut else "broken", reader.rest(), reader.pos, (), reader.conflict, opened)
     if reader.deepest > MAX_DEPTH:
         return Read("broken", None, reader.pos, opened=frozenset({start}))
     return Read("whole", value, reader.pos, tuple(reader.notes), reader.conflict)
@@ -109,6 +108,15 @@ class _Reader:
                 value = self._after_member()
         return value
 
+    def rest(self) -> Any:
+        """What had been read when reading stopped: the outermost container, with its last key even if without value."""
+        if not self.stack or self.deepest > MAX_DEPTH:
+            return None
+        frame = self.stack[0]
+        if isinstance(frame.holder, dict) and frame.key:
+            frame.holder.setdefault(frame.key, None)
+        return frame.holder
+
     def _note(self, name: str) -> None:
         self.notes[name] = None
 
@@ -116,6 +124,9 @@ class _Reader:
         """The next character that means something."""
         text = self.text
         while True:
+            char = text[self.pos : self.pos + 1]
+            if "#" != char != "/" and "!" <= char <= "~":  # nearly always: no need to ask the regex engine
+                return char
             blank = _BLANK.match(text, self.pos)
             self.pos = blank.end() if blank else self.pos
             if self.pos >= len(text):
@@ -234,7 +245,7 @@ class _Reader:
             if char == close:
                 self.pos += 1
                 joined = "".join(parts)
-                return _join_surrogates(joined) if paired else joined
+                return join_surrogates(joined) if paired else joined
             if char == "\\":
                 part = self._escape(close)
                 paired = paired or "\ud800" <= part <= "\udfff"
@@ -283,5 +294,6 @@ def _number(literal: str) -> int | Decimal:
         return Decimal("-Infinity" if literal.startswith("-") else "Infinity")
 
 
-def _join_surrogates(text: str) -> str:
+def join_surrogates(text: str) -> str:
+    """Halves that stand side by side become the character they encode; a half alone stays."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -8,31 +8,32 @@ from abjudge.domain.lenient_json import Read, read_value
 
 _OPENING = r"<(?:think|thinking|thought|reasoning|analysis)>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)"
 _CLOSING = r"</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\]|◁/think▷|<\|channel\|>final(?:<\|message\|>)?"
-# A brace opens an object only before a short key, a comment, its close or the end of the text. All else is prose and
-# shell; saying so here keeps a megabyte of "{" inside the regex engine, and a stray quote from swallowing the reply.
-_OBJECT = (
+# A brace opens an object only before a short key, a comment, its close or the end of the text; a bracket counts only
+# before such a brace. All else is prose and shell. Saying so here keeps a megabyte of "{" inside the regex engine, and
+# a stray quote from swallowing the reply.
+_BRACE = (
     r"\{(?=[\s\u200b\u2060\ufeff]*+(?:"
-    r'"[^"\\{}\n]{0,200}+(?:"|\\|\Z)|' + r"'[^'\\{}\n]{0,200}+(?:'|\\|\Z)|[“”‘][^”’{}\n]{0,200}+(?:[”’]|\Z)"
+    r'"[^"\\{}\n]{0,200}+(?:"|\\|\Z)'
+    r"|'[^'\\{}\n]{0,200}+(?:'|\\|\Z)"
+    r"|[“”‘][^”’{}\n]{0,200}+(?:[”’]|\Z)"
     r"|[A-Za-z_$][\w$]{0,200}+\s*+(?::|\Z)|//|/\*|#|/\Z|\}|\Z))"
 )
+_OBJECT = rf"\[(?=\s*+{_BRACE})|{_BRACE}"
 _OBJECTS = re.compile(_OBJECT)
 _MARKS = re.compile(rf"(?P<object>{_OBJECT})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})", re.IGNORECASE)
 _CLOSINGS = re.compile(_CLOSING, re.IGNORECASE)
 _FENCE_BEFORE = re.compile(r"(?:`+|~{3,})[ \t]*[\w+-]*\s*\Z")
 _FENCE_AFTER = re.compile(r"\s*(?:`+|~{3,})")
 _FENCE_REACH = 80
+_BROKEN_AT_MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A complete object and its place."""
+    """An object, or an array of objects, and its place."""
 
     start: int
     read: Read
-
-    @property
-    def end(self) -> int:
-        return self.read.end
 
 
 @dataclass(slots=True)
@@ -47,21 +48,16 @@ class Scan:
     cut_in_thought: bool = False
     tangled: bool = False
 
-    @property
-    def spoken(self) -> str:
-        """The reply without its thinking."""
-        return "".join(outside(self.text, self.thoughts))
-
 
 def scan(text: str, *, thinking: bool = True) -> Scan:
-    """Every complete JSON object of `text` that stands in no other, in order; one pass, linear in its length."""
+    """Every complete JSON object of `text` that stands in no other, in order; linear in the length of `text`."""
     seen = Scan(text)
     hopeless: set[int] = set()
     work, budget = 0, 16 * len(text) + 4096
     marks, pos = _MARKS if thinking else _OBJECTS, 0
     while mark := marks.search(text, pos):
         pos = mark.end()
-        if text[mark.start()] != "{":
+        if thinking and not mark.group("object"):
             after = _think(seen, mark)
             if after is None:
                 break
@@ -71,9 +67,9 @@ def scan(text: str, *, thinking: bool = True) -> Scan:
             continue
         read = read_value(text, mark.start())
         work += read.end - mark.start()
-        if work > budget:
-            # Comments and quotes laid so that each brace reads to the end. Reading only some of it could
-            # miss a second verdict, so none of it is read.
+        if work > budget or len(seen.broken) > _BROKEN_AT_MOST:
+            # Braces laid so that each one costs a long or a vain reading. To read only some of them could miss a
+            # second verdict, so none is read.
             seen.tangled = True
             break
         if read.state == "whole":
@@ -81,6 +77,8 @@ def scan(text: str, *, thinking: bool = True) -> Scan:
             pos = read.end
         else:
             seen.cut = seen.cut or read.state == "cut"
+            if seen.cut and thinking and not _CLOSINGS.search(text, pos):
+                break  # whatever stands within the cut, only a closing think tag could make it matter
             seen.broken.append(Found(mark.start(), read))
             hopeless |= read.opened
     return seen

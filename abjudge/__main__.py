@@ -1,0 +1,5 @@
+"""`python -m abjudge` is `abjudge`."""
+
+from abjudge.cli import main
+
+main()

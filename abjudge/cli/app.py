@@ -1,0 +1,47 @@
+"""The commands, and how each of them ends: an exit code, and one paragraph where something was wrong."""
+
+import os
+import sys
+
+import typer
+
+from abjudge.cli import compare, models, verify
+
+app = typer.Typer(
+    name="abjudge",
+    help="Does this change to our LLM really help? A blind, sealed comparison of the same model with and without it.",
+    epilog='Example: abjudge compare --prompt "How do I descale a kettle?" --both-orders',
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("compare", epilog=compare.EXAMPLE)(compare.command)
+app.command("verify", epilog=verify.EXAMPLE)(verify.command)
+app.add_typer(models.app, name="models")
+
+
+@app.callback(invoke_without_command=True)
+def root(context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"abjudge {installed('abjudge')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run the command line. Output that the console's encoding lacks becomes `?`, never a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+    try:
+        app()
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,33 @@
+"""`abjudge verify`: whether a run is what it says."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from abjudge.cli.ending import carry_out, emit, say
+
+EXAMPLE = "Example: abjudge verify runs/first"
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="A run folder, as kept by --out.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Check seals, fingerprints and ledger of a run; exit 0 if it is intact, 1 if not."""
+    carry_out(lambda: _verify(run, json), json=json, debug=debug)
+
+
+async def _verify(run: Path, json: bool) -> int:
+    from abjudge.reports.documents import to_json
+    from abjudge.wiring import verify_run
+
+    faults = verify_run(run)
+    if json:
+        emit(to_json({"run": str(run), "intact": not faults, "faults": list(faults)}))
+    else:
+        for fault in faults:
+            say(fault)
+        typer.echo(f"{run}: {'intact' if not faults else f'not intact ({len(faults)} faults)'}")
+    return 1 if faults else 0

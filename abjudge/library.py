@@ -1,0 +1,63 @@
+"""The library's one verb: what `abjudge compare` does, without printing."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from abjudge.app.compare import compare as run_compare
+from abjudge.domain.cases import Case
+from abjudge.domain.errors import InputError
+from abjudge.domain.outcomes import Outcome
+from abjudge.wiring import Choices, open_ledger, read_config, wire
+
+
+async def compare(
+    prompt: str,
+    *,
+    producer: str | None = None,
+    judge: str | tuple[str, ...] = (),
+    scaffold: str | tuple[str, ...] = (),
+    out: str | Path | None = None,
+    config: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    fetch: bool = False,
+    **choices: Any,
+) -> tuple[Outcome, ...]:
+    """Ask the producer twice, bare and with each scaffold, and let each judge decide blind.
+
+    Returns one Outcome for each scaffold and judge, scaffolds outermost; a trial that failed is an Outcome too, with a
+    `status` other than `completed` and no verdict. `choices` are the further fields of `wiring.Choices` (`both_orders`,
+    `seed`, `temperature`, `max_tokens`, `timeout_s` in seconds, `retries`, `api_base`, `judge_api_base`,
+    `allow_same_family`, `producer_family`, `judge_family`, `producer_system`, `scaffolded_system`, `judge_system`).
+    With `fetch` an embedded model that is not in the cache is downloaded.
+
+    Raises InputError for a call that makes no fair comparison and CallError where a model cannot be had; in both cases
+    nothing was paid for.
+    """
+    chosen = Choices(producer=producer, judges=_names(judge), scaffolds=_names(scaffold), **choices)
+    settings, _ = read_config(Path(config) if config else None)
+    case = as_case(prompt)
+    bench = await wire(chosen, environ=environ or os.environ, config=settings, consent=lambda _: fetch)
+    async with bench:
+        with open_ledger(Path(out) if out else None, bench, [case]) as ledger:
+            return await run_compare(case, bench, ledger)
+
+
+def compare_sync(prompt: str, **options: Any) -> tuple[Outcome, ...]:
+    """`compare` for code that runs no event loop; the same arguments, result and errors."""
+    return asyncio.run(compare(prompt, **options))
+
+
+def as_case(prompt: str) -> Case:
+    """The one case of a comparison. A blank prompt is refused: some servers take it for a request to load the model."""
+    if not prompt.strip():
+        raise InputError("empty_prompt", None, "The prompt is empty.", hint="Give it with --prompt or --prompt-file.")
+    if "\x00" in prompt:
+        raise InputError("nul_byte", None, "The prompt holds a NUL byte.")
+    return Case(id="prompt", prompt=prompt)
+
+
+def _names(given: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

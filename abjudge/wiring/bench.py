@@ -1,0 +1,193 @@
+"""The bench of a comparison, from choices to objects."""
+
+import platform
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from abjudge.adapters.config_file import Config
+from abjudge.adapters.human import at_terminal
+from abjudge.adapters.prompt_files import read_text, shipped
+from abjudge.adapters.scaffolds import FixedScaffold, parse_scaffold
+from abjudge.app import fairness
+from abjudge.app.compare import Bench, Judge
+from abjudge.app.roles import BlindEvaluator, Producer
+from abjudge.domain.calls import Limits, Sampling
+from abjudge.domain.environments import Environment, EvaluatorCard, Subject
+from abjudge.domain.errors import InputError
+from abjudge.domain.families import spoken_names
+from abjudge.domain.fingerprints import fingerprint
+from abjudge.domain.prompts import BLOCK_BEGIN, BLOCK_END, criteria_lines, fill, split_block, verdict_shape
+from abjudge.domain.redaction import redact
+from abjudge.domain.rubrics import FIVE
+from abjudge.domain.verdicts import verdict_schema
+from abjudge.ports import Scaffold
+from abjudge.wiring.cast import Consent, Say, Workshop
+from abjudge.wiring.choices import Choices
+
+
+async def wire(
+    choices: Choices,
+    *,
+    environ: Mapping[str, str],
+    config: Config | None = None,
+    say: Say = lambda _: None,
+    consent: Consent = lambda _: False,
+) -> Bench:
+    """The bench that these choices describe.
+
+    `say` is told which models are used and why; `consent` is asked before an embedded model is fetched. Raises
+    InputError and FairnessError for choices that make no fair comparison, CallError where a model cannot be had.
+    """
+    config = config or Config()
+    chosen = choices.over(config)
+    environ = {**config.keys, **environ}
+    workshop = Workshop(environ, config, say, consent)
+    producer_name, judge_names = await workshop.cast(chosen)
+    limits = Limits(timeout_s=chosen.timeout_s or Limits().timeout_s, retries=chosen.retries or 0)
+    scaffolds = _scaffolds(chosen, environ, limits, say)
+    seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
+
+    baseline_system, scaffolded_system = _producer_prompts(chosen)
+    sampling = Sampling(
+        temperature=chosen.temperature, max_tokens=chosen.max_tokens or workshop.answer_cap(producer_name), seed=seed
+    )
+    producer = Producer(
+        model=workshop.model(producer_name, chosen.api_base),
+        baseline_system=baseline_system,
+        scaffolded_system=scaffolded_system,
+        sampling=sampling,
+        limits=limits,
+        own_names=spoken_names(producer_name),
+    )
+    subject = Subject(
+        model=producer_name,
+        api_base=_shown(chosen.api_base),
+        lineage=workshop.lineage(producer_name, chosen.producer_family),
+        sampling=sampling,
+        baseline_system=fingerprint(baseline_system),
+        scaffolded_system=fingerprint(scaffolded_system),
+    )
+    judges = tuple(_judge(workshop, name, chosen, limits, seed) for name in judge_names)
+    cards = [judge.card for judge in judges]
+    conflicts = fairness.conflicts(subject, cards, allow_same_family=bool(chosen.allow_same_family))
+    return Bench(
+        producer=producer,
+        subject=subject,
+        scaffolds=scaffolds,
+        judges=judges,
+        models=tuple(workshop.models.values()),
+        environment=Environment(
+            versions=_versions([producer_name, *judge_names]),
+            limits=limits,
+            conflicts=conflicts,
+            differences=fairness.differences([s.name for s in scaffolds]),
+            caveats=_caveats(cards, bool(chosen.both_orders)),
+        ),
+        seed=seed,
+        nonce=lambda: secrets.token_hex(16),
+        both_orders=bool(chosen.both_orders),
+        say=say,
+    )
+
+
+def _judge(workshop: Workshop, name: str, chosen: Choices, limits: Limits, seed: int) -> Judge:
+    if name == "human":
+        return Judge(at_terminal(), EvaluatorCard(kind="human", model="human"))
+    template = _prompt(chosen.judge_system, "blind_evaluator.md", "--judge-system")
+    values = {
+        "low": str(FIVE.low),
+        "high": str(FIVE.high),
+        "criteria": criteria_lines(FIVE),
+        "shape": verdict_shape(FIVE),
+    }
+    system = fill(template, values, name=chosen.judge_system or "blind_evaluator.md")
+    embedded = name.startswith("embedded/")
+    sampling = Sampling(temperature=_judge_temperature(name), max_tokens=768 if embedded else 4096, seed=seed)
+    model = workshop.model(name, chosen.judge_api_base)
+    card = EvaluatorCard(
+        kind="model",
+        model=name,
+        api_base=_shown(chosen.judge_api_base),
+        lineage=workshop.lineage(name, chosen.judge_family),
+        sampling=sampling,
+        system=fingerprint(system),
+        schema_digest=fingerprint(verdict_schema(FIVE)),
+    )
+    return Judge(BlindEvaluator(model, system, sampling, limits), card)
+
+
+def _scaffolds(chosen: Choices, environ: Mapping[str, str], limits: Limits, say: Say) -> tuple[Scaffold, ...]:
+    if chosen.scaffolds:
+        specs = chosen.scaffolds
+    elif environ.get("EJENTUM_API_KEY"):
+        specs = ("ejentum:reasoning",)
+        say("scaffold ejentum:reasoning: EJENTUM_API_KEY is set")
+    else:
+        name = "default_scaffold.md"
+        say(f"scaffold {name}: the one that comes with abjudge, since --scaffold names none")
+        return (FixedScaffold(name, read_text(shipped(name), what="the default scaffold")),)
+    made = tuple(parse_scaffold(spec, environ=environ, timeout_s=limits.timeout_s) for spec in specs)
+    if len({scaffold.name for scaffold in made}) < len(made):
+        raise InputError("duplicate_scaffold", None, "The same --scaffold is named twice.")
+    return made
+
+
+def _producer_prompts(chosen: Choices) -> tuple[str, str]:
+    """Both system prompts as they are sent. Who replaces only the baseline gets the other by adding the block."""
+    baseline = fill(
+        _prompt(chosen.producer_system, "baseline_producer.md", "--producer-system"), {}, name="--producer-system"
+    )
+    scaffolded = fill(
+        _prompt(chosen.scaffolded_system, "ejentum_producer.md", "--scaffolded-system"), {}, name="--scaffolded-system"
+    )
+    if chosen.producer_system and not chosen.scaffolded_system:
+        _, block = split_block(scaffolded, name="ejentum_producer.md")
+        scaffolded = f"{baseline}{BLOCK_BEGIN}\n{block}{BLOCK_END}\n"
+    fairness.check_system_prompts(baseline, scaffolded)
+    return baseline, scaffolded.replace(f"{BLOCK_BEGIN}\n", "").replace(f"{BLOCK_END}\n", "")
+
+
+def _prompt(path: str | None, name: str, option: str) -> str:
+    return read_text(Path(path).expanduser() if path else shipped(name), what=option)
+
+
+def _judge_temperature(name: str) -> float | None:
+    """Zero, except where the provider takes no temperature: such models think at their own."""
+    stem = name.rpartition("/")[2]
+    return None if stem.startswith(("o1", "o3", "o4", "gpt-5")) else 0.0
+
+
+def _caveats(cards: Sequence[EvaluatorCard], both_orders: bool) -> tuple[str, ...]:
+    small = [
+        f"the judge {card.model} is a tiny model: it shows that the plumbing works, and nothing about which is better."
+        for card in cards
+        if card.model.startswith("embedded/")
+    ]
+    single = (
+        [] if both_orders else ["judged in one order only: a liking for a place would not show; see --both-orders."]
+    )
+    return (*small, *single)
+
+
+def _versions(models: Sequence[str]) -> dict[str, str]:
+    """What the result depends on beyond the models themselves."""
+    packages = ["abjudge"]
+    if any(name.startswith("embedded/") for name in models):
+        packages.append("xllamacpp")
+    if any(not name.startswith("embedded/") and name != "human" for name in models):
+        packages.append("litellm")
+    return {"python": platform.python_version(), "platform": sys.platform, **{p: _version(p) for p in packages}}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _shown(api_base: str | None) -> str | None:
+    return redact(api_base, ()) if api_base else None

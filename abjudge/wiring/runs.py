@@ -1,0 +1,37 @@
+"""Runs on disk: opening a new one, checking an old one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from abjudge.adapters.ledger import MemoryLedger, RunFolder, chain_faults, read_run, utc_now
+from abjudge.app.compare import Bench
+from abjudge.app.verify import verify
+from abjudge.domain.cases import Case
+from abjudge.ports import Ledger
+
+
+def open_ledger(out: Path | None, bench: Bench, cases: Sequence[Case]) -> Ledger:
+    """A new run folder with its manifest on the disk; without a folder, a ledger in memory."""
+    if out is None:
+        return MemoryLedger()
+    manifest = {
+        "kind": "manifest",
+        "version": 1,
+        "created": utc_now(),
+        "seed": bench.seed,
+        "order": "swap" if bench.both_orders else "single",
+        "repetitions": 1,
+        "cases": [case.model_dump(mode="json") for case in cases],
+        "case_digests": [case.digest for case in cases],
+        "subject": bench.subject.model_dump(mode="json"),
+        "scaffolds": [scaffold.name for scaffold in bench.scaffolds],
+        "evaluators": [judge.card.model_dump(mode="json") for judge in bench.judges],
+        "environment": bench.environment.model_dump(mode="json"),
+    }
+    return RunFolder(out, manifest)
+
+
+def verify_run(folder: Path) -> tuple[str, ...]:
+    """Everything that is wrong with the run in `folder`; empty where it is intact."""
+    manifest, records = read_run(folder)
+    return (*chain_faults(folder), *verify(manifest, records))

@@ -1,0 +1,100 @@
+import asyncio
+import json
+
+import pytest
+
+from abjudge.adapters.ledger import LEDGER, MANIFEST
+from abjudge.app.compare import compare
+from abjudge.wiring.runs import open_ledger, verify_run
+from tests.fakes import CASE, FakeModel, make_bench, verdict_json
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A run on disk, judged in both orders."""
+    bench = make_bench(judge=FakeModel(verdict_json()), both_orders=True)
+    with open_ledger(tmp_path / "run", bench, [CASE]) as ledger:
+        asyncio.run(compare(CASE, bench, ledger))
+    return tmp_path / "run"
+
+
+def lines(run):
+    return (run / LEDGER).read_text("utf-8").splitlines()
+
+
+def test_an_untouched_run_is_intact(kept):
+    assert verify_run(kept) == ()
+
+
+def test_a_run_that_failed_half_way_is_intact_too(tmp_path):
+    bench = make_bench(judge=FakeModel("no verdict here"))
+    with open_ledger(tmp_path / "run", bench, [CASE]) as ledger:
+        asyncio.run(compare(CASE, bench, ledger))
+
+    assert verify_run(tmp_path / "run") == ()
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_any_line_that_is_edited_is_found(kept, number):
+    changed = lines(kept)
+    changed[number] = changed[number].replace("kettle", "bottle", 1).replace('"ts": "2', '"ts": "3', 1)
+    (kept / LEDGER).write_text("\n".join(changed) + "\n", "utf-8")
+
+    assert any(f"line {number + 1}" in fault for fault in verify_run(kept))
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_line_that_is_dropped_is_found(kept, number):
+    changed = lines(kept)
+    del changed[number]
+    (kept / LEDGER).write_text("\n".join(changed) + "\n", "utf-8")
+
+    assert verify_run(kept)
+
+
+def forge(run, kind, change):
+    """Edit records of a kind and mend the chain, as a careful forger would."""
+    from abjudge.adapters.ledger import RunFolder
+
+    manifest = json.loads((run / MANIFEST).read_text("utf-8"))
+    manifest.pop("digest")
+    records = [json.loads(line) for line in lines(run)]
+    forged = run.parent / "forged"
+    with RunFolder(forged, manifest) as ledger:
+        for record in records:
+            del record["chain"], record["ts"]
+            if record["kind"] == kind:
+                change(record)
+            ledger.append(record)
+    return forged
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("outcome", lambda r: r.update(verdict="scaffolded", notes=[])),
+        ("outcome", lambda r: r.update(totals={"baseline": 1, "scaffolded": 25})),
+        ("outcome", lambda r: r["subject"].update(model="fake/better")),
+        ("outcome", lambda r: r["case"].update(prompt="Another prompt?")),
+        ("outcome", lambda r: r.update(repetition=3)),
+        ("judgment", lambda r: r.update(nonce="0" * 32)),
+        ("judgment", lambda r: r["assignment"].update(A=r["assignment"]["B"], B=r["assignment"]["A"])),
+        ("judgment", lambda r: r["reading"].update(verdict="B")),
+        ("judgment", lambda r: r["response"].update(text=verdict_json(1, 5))),
+        ("seal", lambda r: r.update(commitment="0" * 64)),
+    ],
+)
+def test_a_forged_record_is_found_even_with_its_chain_mended(kept, kind, change):
+    assert verify_run(forge(kept, kind, change))
+
+
+def test_an_honest_copy_is_intact(kept):
+    assert verify_run(forge(kept, "outcome", lambda r: None)) == ()
+
+
+def test_a_changed_plan_is_found(kept):
+    manifest = json.loads((kept / MANIFEST).read_text("utf-8"))
+    manifest["seed"] = 99
+    (kept / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+
+    assert any("manifest" in fault for fault in verify_run(kept))
