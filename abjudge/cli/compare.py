@@ -4,15 +4,15 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from abjudge.cli import options
 from abjudge.cli.ending import agreed, carry_out, emit, say
 
 if TYPE_CHECKING:
     from abjudge.domain.outcomes import Outcome
-    from abjudge.wiring import Choices
 
 EXAMPLE = (
     'Example: abjudge compare --prompt "How do I descale a kettle?" --producer ollama_chat/qwen3:8b '
@@ -29,78 +29,61 @@ class Format(StrEnum):
 def command(
     prompt: Annotated[str | None, typer.Option(help="The prompt; - reads it from standard input.")] = None,
     prompt_file: Annotated[Path | None, typer.Option(help="A UTF-8 file with the prompt.")] = None,
-    producer: Annotated[
-        str | None, typer.Option(help="Model under test: a litellm string, name:tag, embedded/…")
-    ] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Judge of another family, or human. Repeatable.")] = None,
-    scaffold: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="ejentum:MODE, file:PATH, text:STRING, http:URL or none. Repeatable; one baseline is shared."
-        ),
-    ] = None,
-    both_orders: Annotated[
-        bool | None, typer.Option("--both-orders/--one-order", help="Judge the pair in both orders.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the blinding and of the models.")] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of the producer; the provider's default if not given.")
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Cap of each response.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds that one call may take (120).")] = None,
-    retries: Annotated[int | None, typer.Option(min=0, help="Tries again after faults of transport (0).")] = None,
-    api_base: Annotated[str | None, typer.Option(help="Address of the producer's server.")] = None,
-    judge_api_base: Annotated[str | None, typer.Option(help="Address of the judge's server.")] = None,
-    allow_same_family: Annotated[
-        bool | None, typer.Option("--allow-same-family", help="Declare the conflict of a related judge.")
-    ] = None,
-    producer_family: Annotated[str | None, typer.Option(help="Family of a producer that the table lacks.")] = None,
-    judge_family: Annotated[str | None, typer.Option(help="Family of a judge that the table lacks.")] = None,
-    producer_system: Annotated[str | None, typer.Option(help="Path of the producer's system prompt.")] = None,
-    scaffolded_system: Annotated[str | None, typer.Option(help="Path of the scaffolded one.")] = None,
-    judge_system: Annotated[str | None, typer.Option(help="Path of the judge's system prompt.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to keep the run in; must not hold one.")] = None,
-    config: Annotated[Path | None, typer.Option(help="Instead of abjudge.toml in the working folder.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the whole Outcome as JSON.")] = False,
-    format: Annotated[
-        Format, typer.Option(help="text, json, or pattern (the Ejentum pattern's four keys).")
-    ] = Format.text,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Fetch small models without asking.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    producer: options.Producer = None,
+    judge: options.Judges = None,
+    scaffold: options.Scaffolds = None,
+    both_orders: options.BothOrders = None,
+    seed: options.Seed = None,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
+    timeout: options.Timeout = None,
+    retries: options.Retries = None,
+    api_base: options.ApiBase = None,
+    judge_api_base: options.JudgeApiBase = None,
+    allow_same_family: options.AllowSameFamily = None,
+    producer_family: options.ProducerFamily = None,
+    judge_family: options.JudgeFamily = None,
+    producer_system: options.ProducerSystem = None,
+    scaffolded_system: options.ScaffoldedSystem = None,
+    judge_system: options.JudgeSystem = None,
+    out: options.Out = None,
+    config: options.ConfigFile = None,
+    json: options.Json = False,
+    format: Annotated[Format, typer.Option(help="text, json, or pattern: the Ejentum pattern's keys.")] = Format.text,
+    yes: options.Yes = False,
+    debug: options.Debug = False,
 ) -> None:
     """Ask one model twice, bare and with a scaffold, and let a blind judge decide."""
-    from abjudge.wiring import Choices
-
-    chosen = Choices(
-        producer=producer,
-        judges=tuple(judge or ()),
-        scaffolds=tuple(scaffold or ()),
-        api_base=api_base,
-        judge_api_base=judge_api_base,
-        both_orders=both_orders,
-        seed=seed,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        timeout_s=timeout,
-        retries=retries,
-        allow_same_family=allow_same_family,
-        producer_family=producer_family,
-        judge_family=judge_family,
-        producer_system=producer_system,
-        scaffolded_system=scaffolded_system,
-        judge_system=judge_system,
-    )
+    said = {
+        "producer": producer,
+        "judges": tuple(judge or ()),
+        "scaffolds": tuple(scaffold or ()),
+        "api_base": api_base,
+        "judge_api_base": judge_api_base,
+        "both_orders": both_orders,
+        "seed": seed,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "timeout_s": timeout,
+        "retries": retries,
+        "allow_same_family": allow_same_family,
+        "producer_family": producer_family,
+        "judge_family": judge_family,
+        "producer_system": producer_system,
+        "scaffolded_system": scaffolded_system,
+        "judge_system": judge_system,
+    }
     shape = Format.json if json else format
     carry_out(
-        lambda: _compare(chosen, (prompt, prompt_file), out, config, shape, yes),
+        lambda: _compare(said, (prompt, prompt_file), out, config, shape, yes),
         json=shape is not Format.text,
         debug=debug,
-        resume="Nothing was judged; what came back before is in the ledger." if out else "",
+        resume="What came back before is in the ledger." if out else "Nothing was judged.",
     )
 
 
 async def _compare(
-    chosen: "Choices",
+    said: dict[str, Any],
     source: tuple[str | None, Path | None],
     out: Path | None,
     config: Path | None,
@@ -110,14 +93,18 @@ async def _compare(
     from abjudge.app.compare import compare
     from abjudge.domain.status import Status
     from abjudge.library import as_case
-    from abjudge.wiring import open_ledger, read_config, wire
+    from abjudge.wiring import Choices, open_ledger, read_config, wire
 
     case = as_case(_prompt(*source))
     settings, path = read_config(config)
     if path is not None:
         say(f"settings from {path}")
     bench = await wire(
-        chosen, environ=os.environ, config=settings, say=say, consent=lambda q: yes or agreed(f"{q} Fetch it now?")
+        Choices.of(**said),
+        environ=os.environ,
+        config=settings,
+        say=say,
+        consent=lambda q: yes or agreed(f"{q} Fetch it now?"),
     )
     async with bench:
         with open_ledger(out, bench, [case]) as ledger:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn
 
@@ -49,7 +50,7 @@ def carry_out(work: Callable[[], Coroutine[Any, Any, int]], *, json: bool, debug
         code = INTERRUPTED
     except AbjudgeError as error:
         if debug:
-            raise
+            traceback.print_exc()
         say(f"{type(error).__name__}: {error}")
         if json:
             emit(to_json(failure_document(error)))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from abjudge.cli import options
 from abjudge.cli.ending import agreed, carry_out, emit, say
 
 app = typer.Typer(
@@ -14,19 +15,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     invoke_without_command=True,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
 
 @app.callback()
-def default(context: typer.Context, json: Json = False, debug: Debug = False) -> None:
+def default(context: typer.Context, json: options.Json = False, debug: options.Debug = False) -> None:
     """List the models that are there, in the order in which they are taken when none is named."""
     if context.invoked_subcommand is None:
         carry_out(lambda: _list(json), json=json, debug=debug)
 
 
 @app.command("list", epilog="Example: abjudge models list --json")
-def list_(json: Json = False, debug: Debug = False) -> None:
+def list_(json: options.Json = False, debug: options.Debug = False) -> None:
     """List the models that are there, in the order in which they are taken when none is named."""
     carry_out(lambda: _list(json), json=json, debug=debug)
 
@@ -35,8 +34,8 @@ def list_(json: Json = False, debug: Debug = False) -> None:
 def fetch(
     name: Annotated[str, typer.Argument(help="An embedded model's name, such as smollm2-135m.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Agree to the licence and fetch without asking.")] = False,
-    json: Json = False,
-    debug: Debug = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Fetch an embedded model into the cache, once; after that it works offline."""
     carry_out(lambda: _fetch(name, yes, json), json=json, debug=debug)

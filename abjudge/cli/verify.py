@@ -1,20 +1,16 @@
 """`abjudge verify`: whether a run is what it says."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from abjudge.cli import options
 from abjudge.cli.ending import carry_out, emit, say
 
 EXAMPLE = "Example: abjudge verify runs/first"
 
 
-def command(
-    run: Annotated[Path, typer.Argument(help="A run folder, as kept by --out.")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-) -> None:
+def command(run: options.RunFolder, json: options.Json = False, debug: options.Debug = False) -> None:
     """Check seals, fingerprints and ledger of a run; exit 0 if it is intact, 1 if not."""
     carry_out(lambda: _verify(run, json), json=json, debug=debug)
 

@@ -13,12 +13,14 @@ def printable(text: str) -> str:
 
 def excerpt(text: str, *, lines: int, width: int) -> str:
     """The first `lines` lines as they will be shown at `width` columns, with a word on what was left out."""
+    whole = printable(text).strip()
     shown: list[str] = []
-    for line in printable(text).strip().split("\n"):
+    used = 0
+    for line in whole.split("\n"):
         rows = [line[i : i + width] for i in range(0, len(line), width)] or [""]
-        if len(shown) + len(rows) > lines:
-            shown += rows[: lines - len(shown)]
-            left = len(text) - sum(map(len, shown))
-            return "\n".join([*shown, f"[... {max(left, 1)} more characters]"])
-        shown += rows
+        room = lines - len(shown)
+        shown += rows[:room]
+        used += sum(map(len, rows[:room])) + 1
+        if len(rows) > room:
+            return "\n".join([*shown, f"[... {len(whole) - used + 1} more characters]"])
     return "\n".join(shown)

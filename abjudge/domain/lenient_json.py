@@ -33,13 +33,14 @@ _OPEN = object()
 class Read:
     """What stands at one place of a text.
 
-    `whole`: `value` is complete and ends before `end`. `cut`: the text ended first. `broken`: at `end` stands something
-    that has no one meaning. In the last two `value` is what had been read of the outermost container, for diagnosis
-    only, and `opened` are the places of the brackets still open: starting from any of them fails in the same way.
-    Numbers are `int` or `Decimal`, exact, and may be NaN. `conflict` is a key that was given two values.
+    `whole`: `value` is complete and ends before `end`. `deep`: complete too, but nested beyond `MAX_DEPTH`, so there is
+    no `value`. `cut`: the text ended first. `broken`: at `end` stands something that has no one meaning. In the last
+    two `value` is what had been read of the outermost container, for diagnosis only, and `opened` are the places of
+    the brackets still open: starting from any of them fails in the same way. Numbers are `int` or `Decimal`, exact,
+    and may be NaN. `conflict` is a key that was given two values.
     """
 
-    state: Literal["whole", "cut", "broken"]
+    state: Literal["whole", "deep", "cut", "broken"]
     value: Any
     end: int
     notes: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ def read_value(text: str, start: int = 0) -> Read:
         opened = frozenset(frame.start for frame in reader.stack)
         return Read("cut" if stop.cut else "broken", reader.rest(), reader.pos, (), reader.conflict, opened)
     if reader.deepest > MAX_DEPTH:
-        return Read("broken", None, reader.pos, opened=frozenset({start}))
+        return Read("deep", None, reader.pos)
     return Read("whole", value, reader.pos, tuple(reader.notes), reader.conflict)
 
 

@@ -26,6 +26,7 @@ _FENCE_BEFORE = re.compile(r"(?:`+|~{3,})[ \t]*[\w+-]*\s*\Z")
 _FENCE_AFTER = re.compile(r"\s*(?:`+|~{3,})")
 _FENCE_REACH = 80
 _BROKEN_AT_MOST = 20_000
+_WORK_AT_LEAST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def scan(text: str, *, thinking: bool = True) -> Scan:
     """Every complete JSON object of `text` that stands in no other, in order; linear in the length of `text`."""
     seen = Scan(text)
     hopeless: set[int] = set()
-    work, budget = 0, 16 * len(text) + 4096
+    work, budget = 0, max(3 * len(text), _WORK_AT_LEAST)
     marks, pos = _MARKS if thinking else _OBJECTS, 0
     while mark := marks.search(text, pos):
         pos = mark.end()
@@ -81,6 +82,8 @@ def scan(text: str, *, thinking: bool = True) -> Scan:
                 break  # whatever stands within the cut, only a closing think tag could make it matter
             seen.broken.append(Found(mark.start(), read))
             hopeless |= read.opened
+            if read.state == "deep":
+                pos = read.end
     return seen
 
 

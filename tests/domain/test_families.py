@@ -28,7 +28,9 @@ def test_a_model_belongs_to_those_whose_training_is_in_it(model, owners):
     assert set(lineage_of(model).owners) == owners
 
 
-@pytest.mark.parametrize("model", ["openai/local-model", "ollama_chat/gloss:v10", "embedded/mine.gguf", "ollama_chat/philosopher"])
+@pytest.mark.parametrize(
+    "model", ["openai/local-model", "ollama_chat/gloss:v10", "embedded/mine.gguf", "ollama_chat/philosopher"]
+)
 def test_what_the_table_does_not_know_is_nobodys(model):
     assert lineage_of(model) is None
 

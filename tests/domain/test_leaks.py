@@ -34,7 +34,9 @@ def test_eight_words_of_the_scaffold_in_a_row_are_a_leak_and_seven_are_not():
 def test_words_that_the_prompt_brought_are_no_leak():
     prompt = "Please list every part that touches hot water before you name any acid. [PROCEDURE]"
 
-    assert kinds("[PROCEDURE] list every part that touches hot water before you", scaffold=SCAFFOLD, prompt=prompt) == []
+    assert (
+        kinds("[PROCEDURE] list every part that touches hot water before you", scaffold=SCAFFOLD, prompt=prompt) == []
+    )
 
 
 def test_a_model_that_names_itself_is_a_leak_and_a_longer_word_is_not():

@@ -34,7 +34,9 @@ def test_what_is_filled_in_is_never_filled_again():
     assert fill("{{a}}", {"a": "{{b}}"}, name="x") == "{{b}}"
 
 
-@pytest.mark.parametrize("text", ["<!-- scaffold block: begin -->", "<!-- scaffold block: end --><!-- scaffold block: begin -->"])
+@pytest.mark.parametrize(
+    "text", ["<!-- scaffold block: begin -->", "<!-- scaffold block: end --><!-- scaffold block: begin -->"]
+)
 def test_a_block_that_is_not_closed_is_refused(text):
     with pytest.raises(InputError):
         split_block(text, name="x")

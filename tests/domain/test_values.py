@@ -8,7 +8,8 @@ from abjudge.domain.cases import Case, Suite
 from abjudge.domain.fingerprints import canonical_json, fingerprint
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda x: st.lists(x) | st.dictionaries(st.text(), x),
 )
 
 
