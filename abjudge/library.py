@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from abjudge.app.compare import compare as run_compare
-from abjudge.domain.cases import Case
-from abjudge.domain.errors import InputError
+from abjudge.domain.cases import single_case
 from abjudge.domain.outcomes import Outcome
 from abjudge.wiring import Choices, open_ledger, read_config, wire
 
@@ -36,9 +35,9 @@ async def compare(
     Raises InputError for a call that makes no fair comparison and CallError where a model cannot be had; in both cases
     nothing was paid for.
     """
-    chosen = Choices(producer=producer, judges=_names(judge), scaffolds=_names(scaffold), **choices)
+    chosen = Choices.of(producer=producer, judges=_names(judge), scaffolds=_names(scaffold), **choices)
     settings, _ = read_config(Path(config) if config else None)
-    case = as_case(prompt)
+    case = single_case(prompt)
     bench = await wire(chosen, environ=environ or os.environ, config=settings, consent=lambda _: fetch)
     async with bench:
         with open_ledger(Path(out) if out else None, bench, [case]) as ledger:
@@ -48,15 +47,6 @@ async def compare(
 def compare_sync(prompt: str, **options: Any) -> tuple[Outcome, ...]:
     """`compare` for code that runs no event loop; the same arguments, result and errors."""
     return asyncio.run(compare(prompt, **options))
-
-
-def as_case(prompt: str) -> Case:
-    """The one case of a comparison. A blank prompt is refused: some servers take it for a request to load the model."""
-    if not prompt.strip():
-        raise InputError("empty_prompt", None, "The prompt is empty.", hint="Give it with --prompt or --prompt-file.")
-    if "\x00" in prompt:
-        raise InputError("nul_byte", None, "The prompt holds a NUL byte.")
-    return Case(id="prompt", prompt=prompt)
 
 
 def _names(given: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:

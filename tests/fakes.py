@@ -51,7 +51,7 @@ class FakeModel:
 
 
 class FakeScaffold:
-    def __init__(self, text: str | None | CallError = "Think twice.", name: str = "text:fake") -> None:
+    def __init__(self, text: str | CallError | None = "Think twice.", name: str = "text:fake") -> None:
         self.name, self._text = name, text
 
     async def retrieve(self, query: str) -> str | None:

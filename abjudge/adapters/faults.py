@@ -30,6 +30,10 @@ class Origin:
         words = " ".join(self.say(text[:4000]).split())
         return words if len(words) <= limit else words[:limit] + "…"
 
+    def sentence(self, text: str, limit: int = 160) -> str:
+        words = self.quote(text, limit)
+        return words if words.endswith((".", "!", "?", "…")) else f"{words}."
+
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
@@ -83,8 +87,17 @@ def hidden_error(body: dict[str, Any]) -> int | None:
 
 
 _FILTER_CODES = frozenset(
-    "content_filter content_policy_violation responsibleaipolicyviolation invalid_prompt content_filtered jailbreak "
-    "moderation_blocked sensitive data_inspection_failed".split()
+    (
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+        "invalid_prompt",
+        "content_filtered",
+        "jailbreak",
+        "moderation_blocked",
+        "sensitive",
+        "data_inspection_failed",
+    )
 )
 _FILTER_WORDS = (
     "content management policy",
@@ -98,7 +111,7 @@ _FILTER_WORDS = (
     '"jailbreak": {"filtered": true',
 )
 _QUOTA_CODES = frozenset(
-    "insufficient_quota billing_hard_limit_reached billing_not_active insufficient_balance".split()
+    ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance")
 )
 _QUOTA_WORDS = (
     "credit balance is too low",
@@ -111,7 +124,7 @@ _QUOTA_WORDS = (
     "out of credits",
     "payment required",
 )
-_CONTEXT_CODES = frozenset("context_length_exceeded exceed_context_size_error model_context_window_exceeded".split())
+_CONTEXT_CODES = frozenset(("context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"))
 _CONTEXT_WORDS = (
     "maximum context length",
     "context window",
@@ -155,7 +168,7 @@ def http_fault(origin: Origin, status: int, headers: Headers, text: str) -> Call
         or _of_the_account(origin, status, headers, said)
         or _of_the_address(origin, status, headers, said)
         or _of_the_moment(origin, status, headers, said)
-        or Permanent("bad_request", f"{_refused(origin, status)}: {origin.quote(said.message, 300)}")
+        or Permanent("bad_request", f"{_refused(origin, status)}: {origin.sentence(said.message, 300)}")
     )
 
 
@@ -166,14 +179,14 @@ def _refused(origin: Origin, status: int) -> str:
 def _of_the_subject(origin: Origin, said: Complaint) -> CallError | None:
     if said.says("repeat limit", "repetition detected"):
         # The model looped, the harness did not fail; tried again it would only loop again.
-        message = f"{origin.name} repeated itself until the server stopped it: {origin.quote(said.message)}"
+        message = f"{origin.name} repeated itself until the server stopped it: {origin.sentence(said.message)}"
         return Permanent("repeat_limit", message, status=Status.SUBJECT_ERROR, loop="RUNAWAY_LOOP")
     return None
 
 
 def _of_the_request(origin: Origin, status: int, said: Complaint) -> CallError | None:
     """Filtered, too long, or too large for the machine."""
-    quoted = origin.quote(said.message)
+    quoted = origin.sentence(said.message)
     if 400 <= status < 500 and status != 429 and (said.codes & _FILTER_CODES or said.says(*_FILTER_WORDS)):
         message = f"The provider's content filter refused the prompt for {origin.name}: {quoted}"
         return Permanent("content_filter", message, status=Status.BLOCKED)
@@ -190,7 +203,7 @@ def _of_the_request(origin: Origin, status: int, said: Complaint) -> CallError |
 
 def _of_the_account(origin: Origin, status: int, headers: Headers, said: Complaint) -> CallError | None:
     """Quota and key."""
-    quoted = origin.quote(said.message)
+    quoted = origin.sentence(said.message)
     if status == 402 or said.codes & _QUOTA_CODES or said.says(*_QUOTA_WORDS) or (status == 429 and _spent(said)):
         hint = "No retry cures this: look at the plan and the billing of that account."
         return Permanent("quota", f"The quota for {origin.name} is spent: {quoted}", hint=hint)
@@ -225,7 +238,7 @@ def _spent(said: Complaint) -> bool:
 
 def _of_the_address(origin: Origin, status: int, headers: Headers, said: Complaint) -> CallError | None:
     """No such model, no such path, or somewhere else."""
-    quoted = origin.quote(said.message)
+    quoted = origin.sentence(said.message)
     if said.codes & {"model_not_found"} or (status in (400, 404) and said.is_json and _NO_MODEL.search(said.hay)):
         return model_not_found(origin, quoted)
     if status == 404 and origin.wire == "gemini" and said.is_json:
@@ -263,7 +276,7 @@ def _of_the_moment(origin: Origin, status: int, headers: Headers, said: Complain
         return None
     reason = _STATUS_REASONS.get(status, "server_error")
     wait = wait_s(headers, said.body, said.message)
-    return Transient(reason, f"{_refused(origin, status)}: {origin.quote(said.message)}", retry_after_s=wait)
+    return Transient(reason, f"{_refused(origin, status)}: {origin.sentence(said.message)}", retry_after_s=wait)
 
 
 def not_json(origin: Origin, text: str) -> CallError:

@@ -46,7 +46,7 @@ class LiteLLMModel:
     """A model by its litellm name. One call is one HTTP request; what could not be sent is never dropped in silence.
 
     `declared_context` is the context length (tokens) an Ollama model is run with; where it is not given, a length is
-    set only for prompts that may not fit. `plain` goes through `litellm.acompletion` even where the direct way is known.
+    set only for prompts that may not fit. `plain` asks by `litellm.acompletion` even where the direct way is known.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class LiteLLMModel:
         which `attempts` counts and the note `schema_mode_rejected` tells.
         """
         self._address.require_key()
-        route = self._route or await asyncio.to_thread(self._find_route)
+        route = await asyncio.to_thread(self._find_route) if self._route is None else self._route
         attempts, notes = 0, []
         while True:
             attempts += 1

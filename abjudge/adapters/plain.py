@@ -66,9 +66,13 @@ _REFUSED = re.compile(
 )
 
 
+# "litellm.NotFoundError: OpenAIException - " says nothing that the status does not say.
+_PREFIX = re.compile(r"^(?:litellm\.)?(?:\w+: )*\w*Exception - ")
+
+
 def _fault(litellm: Any, origin: Origin, error: Exception, timeout_s: float) -> CallError:
     """litellm's exceptions have no common root and lie about their kind: they are read by status, cause and words."""
-    text = str(getattr(error, "message", error))
+    text = _PREFIX.sub("", str(getattr(error, "message", error)))
     causes = _chain(error)
     if isinstance(error, litellm.UnsupportedParamsError):
         return unsupported(_parameter(text), origin.name, origin.quote(text.partition("To drop these")[0]))
@@ -80,7 +84,7 @@ def _fault(litellm: Any, origin: Origin, error: Exception, timeout_s: float) -> 
         return Transient("unreachable", f"{origin.name} cannot be reached: {origin.quote(text)}")
     status = getattr(error, "status_code", None)
     given = _given_body(error, text)
-    if isinstance(error, litellm.APIConnectionError) and given is None:
+    if given is None and (isinstance(error, litellm.APIConnectionError) or text.startswith("Connection error")):
         return Transient("connection_lost", f"The connection to {origin.name} was lost: {origin.quote(text)}")
     if not isinstance(status, int):
         return Permanent("bad_response", f"{origin.name}: litellm could not read the answer: {origin.quote(text)}")
@@ -100,9 +104,9 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _given_body(error: Exception, text: str) -> str | None:
     """The provider's own error body, where litellm kept it, else the JSON in its sentence."""
-    body = getattr(error, "body", None)
-    if isinstance(body, dict) and body:
-        return json.dumps(body if "error" in body else {"error": body})
+    answered = getattr(getattr(error, "response", None), "text", None)
+    if isinstance(answered, str) and answered.strip():
+        return answered
     start = text.find("{")
     try:
         return json.dumps(json.JSONDecoder().raw_decode(text[start:])[0]) if start >= 0 else None

@@ -97,8 +97,10 @@ class Transport:
                 connector = session.connector
                 session.detach()
                 if connector is not None:
-                    with contextlib.suppress(RuntimeError):
-                        connector.close()
+                    # close() is a coroutine, but for a dead loop it has nothing to wait for: one step is all of it.
+                    closing = connector.close()
+                    with contextlib.suppress(StopIteration, RuntimeError):
+                        closing.__await__().send(None)
 
     async def close(self) -> None:
         session = self._sessions.pop(asyncio.get_running_loop(), None)

@@ -91,11 +91,11 @@ async def _compare(
     yes: bool,
 ) -> int:
     from abjudge.app.compare import compare
+    from abjudge.domain.cases import single_case
     from abjudge.domain.status import Status
-    from abjudge.library import as_case
     from abjudge.wiring import Choices, open_ledger, read_config, wire
 
-    case = as_case(_prompt(*source))
+    case = single_case(_prompt(*source))
     settings, path = read_config(config)
     if path is not None:
         say(f"settings from {path}")

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from abjudge.domain.errors import InputError
 from abjudge.domain.fingerprints import fingerprint
 from abjudge.domain.values import Value
 
@@ -29,3 +30,12 @@ class Suite(Value):
     @property
     def digest(self) -> str:
         return fingerprint({"name": self.name, "revision": self.revision, "cases": [c.digest for c in self.cases]})
+
+
+def single_case(prompt: str) -> Case:
+    """The one case of a comparison. A blank prompt is refused: some servers take it for a request to load the model."""
+    if not prompt.strip():
+        raise InputError("empty_prompt", None, "The prompt is empty.", hint="Give it with --prompt or --prompt-file.")
+    if "\x00" in prompt:
+        raise InputError("nul_byte", None, "The prompt holds a NUL byte.")
+    return Case(id="prompt", prompt=prompt)

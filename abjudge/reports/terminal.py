@@ -54,7 +54,8 @@ def _response(console: Console, arm: Arm, seen: Observation, width: int, lines: 
         "refused" if response.refused else None,
         f"{response.attempts} attempts" if response.attempts > 1 else None,
     ]
-    console.print(Text(f"{arm.capitalize()} response ({', '.join(f for f in facts if f)})", style="bold"))
+    known = ", ".join(fact for fact in facts if fact)
+    console.print(Text(f"{arm.capitalize()} response{f' ({known})' if known else ''}", style="bold"))
     body = seen.answer if seen.usable else f"[{response.status.value}: {response.reason}] {response.message or ''}"
     console.print(Padding(Text(excerpt(body, lines=lines, width=width - 2)), (0, 0, 1, 2)))
 

@@ -1,6 +1,11 @@
 """What a person chose, before anything of it exists."""
 
+from typing import Any, Self
+
+from pydantic import Field, ValidationError
+
 from abjudge.adapters.config_file import Config
+from abjudge.domain.errors import InputError
 from abjudge.domain.values import Value
 
 
@@ -13,11 +18,11 @@ class Choices(Value):
     api_base: str | None = None
     judge_api_base: str | None = None
     both_orders: bool | None = None
-    seed: int | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    timeout_s: float | None = None
-    retries: int | None = None
+    seed: int | None = Field(default=None, ge=0)
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    max_tokens: int | None = Field(default=None, ge=1)
+    timeout_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    retries: int | None = Field(default=None, ge=0)
     allow_same_family: bool | None = None
     producer_family: str | None = None
     judge_family: str | None = None
@@ -25,13 +30,22 @@ class Choices(Value):
     scaffolded_system: str | None = None
     judge_system: str | None = None
 
+    @classmethod
+    def of(cls, **said: Any) -> Self:
+        """Choices as they were typed; InputError names the one that cannot be."""
+        try:
+            return cls.model_validate(said)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            name = "--" + ".".join(map(str, first["loc"][:1])).removesuffix("_s").replace("_", "-")
+            raise InputError("bad_choice", None, f"{name}: {first['msg']}, got {first['input']!r}.") from error
+
     def over(self, config: Config) -> "Choices":
         """These choices, with the config file's where nothing was said."""
         table = config.model_dump(exclude={"families", "keys"}, exclude_none=True)
         renamed = {"judge": "judges", "scaffold": "scaffolds", "timeout": "timeout_s"}
-        said = {k: v for k, v in dict(self).items() if v not in (None, ())}
         from_file = {
-            renamed.get(k, k): (v,) if k in ("judge", "scaffold") and isinstance(v, str) else v
-            for k, v in table.items()
+            renamed.get(key, key): (value,) if key in ("judge", "scaffold") and isinstance(value, str) else value
+            for key, value in table.items()
         }
-        return Choices.model_validate({**from_file, **said})
+        return Choices.of(**{**from_file, **{k: v for k, v in dict(self).items() if v not in (None, ())}})

@@ -26,7 +26,7 @@ def test_a_plain_vote_is_a_verdict_without_scores(typed, verdict):
 
 
 def test_scores_make_the_verdict():
-    reading, shown = vote("s", *["5"] * 5, *["2"] * 5)
+    reading, _ = vote("s", *["5"] * 5, *["2"] * 5)
 
     assert (reading.verdict, reading.totals) == ("A", {"A": 25, "B": 10})
 

@@ -5,6 +5,7 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from time import sleep
+from typing import ClassVar
 
 import pytest
 
@@ -20,7 +21,7 @@ def service():
 
     class Handler(BaseHTTPRequestHandler):
         status, body, headers_out, delay = 200, b'[{"reasoning": "[PROCEDURE] Think."}]', {}, 0.0
-        asked: list[dict] = []
+        asked: ClassVar[list[dict]] = []
 
         def do_POST(self):
             size = int(self.headers["Content-Length"])

@@ -140,7 +140,9 @@ def test_nothing_that_stands_in_the_ledger_before_the_verdict_tells_the_order():
     for seed in range(8):
         ledger = ListLedger()
         run(make_bench(judge=always_first, seed=seed), ledger)
-        ledgers.append([{k: v for k, v in r.items() if k != "commitment"} for r in ledger.records if r["kind"] == "seal"])
+        ledgers.append(
+            [{k: v for k, v in r.items() if k != "commitment"} for r in ledger.records if r["kind"] == "seal"]
+        )
 
     assert all(records == ledgers[0] for records in ledgers)
 
@@ -214,7 +216,11 @@ def test_the_same_conditions_make_the_same_outcome_id():
 
 def test_scores_are_told_by_arm_whatever_the_order():
     by_content = FakeModel(
-        lambda r: verdict_json(5, 2) if r.user.index("scaffolded answer") < r.user.index("bare answer") else verdict_json(2, 5)
+        lambda r: (
+            verdict_json(5, 2)
+            if r.user.index("scaffolded answer") < r.user.index("bare answer")
+            else verdict_json(2, 5)
+        )
     )
 
     (outcome,) = run(make_bench(judge=by_content, both_orders=True))
