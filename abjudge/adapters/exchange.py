@@ -73,9 +73,15 @@ class Line:
         choices = body.get("choices")
         first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
         error = first.get("error") or body.get("error") or "the provider reported an error"
-        raise http_fault(self.origin, status, headers, json.dumps({"error": error}, ensure_ascii=False))
+        fault = http_fault(self.origin, status, headers, json.dumps({"error": error}, ensure_ascii=False))
+        fault.message = fault.message.replace(
+            f"answered HTTP {status}", f"answered 200 with an error like HTTP {status}"
+        )
+        raise fault
 
     async def _follow(self, response: "ClientResponse", watch: Watch) -> Reading:
+        import aiohttp
+
         if response.status != 200:
             return self.read(await whole(response))
         events, fold, raw = Events(), self.wire.fold(), [b""]
@@ -88,7 +94,7 @@ class Line:
                         return aborted(self.wire.read(fold.body()))
                 if not seen:
                     raw.append(chunk)
-        except Exception:
+        except (aiohttp.ClientError, OSError):
             # The text was whole before the connection broke; at most the counts after it are missing.
             if not fold.done:
                 raise

@@ -79,6 +79,7 @@ def hidden_error(body: dict[str, Any]) -> int | None:
     elif not error or any(body.get(k) for k in ("choices", "candidates", "message", "response")):
         return None
     code = mapping(error).get("code")
+    code = int(code) if isinstance(code, str) and code.isdigit() else code
     kinds = {"overloaded_error": 529, "rate_limit_error": 429, "authentication_error": 401, "not_found_error": 404}
     kinds |= {"invalid_request_error": 400, "permission_error": 403}
     if isinstance(code, int) and 400 <= code < 600:
@@ -150,6 +151,8 @@ _MEMORY_WORDS = ("requires more system memory", "out of memory", "unable to allo
 _NO_MODEL = re.compile(
     r"model[^\n]{0,160}(not found|does not exist|not exist|not supported|unknown|not available|no access)"
 )
+
+_VERSIONED = re.compile(r"/v\d+[a-z]*\d*/?$")
 
 _STATUS_REASONS = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limited", 500: "server_error"}
 _STATUS_REASONS |= {502: "bad_gateway", 503: "unavailable", 504: "gateway_timeout", 529: "overloaded"}
@@ -241,7 +244,8 @@ def _of_the_address(origin: Origin, status: int, headers: Headers, said: Complai
     quoted = origin.sentence(said.message)
     if said.codes & {"model_not_found"} or (status in (400, 404) and said.is_json and _NO_MODEL.search(said.hay)):
         return model_not_found(origin, quoted)
-    if status == 404 and origin.wire == "gemini" and said.is_json:
+    by_path = origin.wire == "anthropic" or (origin.wire == "gemini" and _VERSIONED.search(origin.base))
+    if status == 404 and by_path and said.is_json:
         return model_not_found(origin, quoted)
     if status in (404, 405):
         return Permanent("not_found", f"{_refused(origin, status)}: {quoted}", hint=_path_hint(origin))
@@ -262,9 +266,9 @@ def model_not_found(origin: Origin, quoted: str = "") -> Permanent:
 
 def _path_hint(origin: Origin) -> str:
     base = origin.base.rstrip("/")
-    if origin.wire == "openai" and not re.search(r"/v\d+[a-z]*$", base):
+    if origin.wire == "openai" and not _VERSIONED.search(base):
         return f"The address probably lacks its version: try --api-base {origin.say(base)}/v1."
-    if origin.wire == "gemini" and not re.search(r"/v\d+[a-z]*$", base):
+    if origin.wire == "gemini" and not _VERSIONED.search(base):
         return f"The address probably lacks its version: try --api-base {origin.say(base)}/v1beta."
     if origin.wire in ("ollama", "ollama_chat") and base.endswith("/v1"):
         return f"Ollama's own protocol has no /v1: try --api-base {origin.say(base.removesuffix('/v1'))}."

@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from abjudge.adapters.exchange import Line, Watch
@@ -31,6 +32,7 @@ from abjudge.adapters.providers import DUMMY_KEY, Address, basic, locate
 from abjudge.adapters.readings import Reading, conclude
 from abjudge.adapters.routes import Route, cost_usd, find_route
 from abjudge.adapters.transport import Transport
+from abjudge.adapters.wires import Wire
 from abjudge.domain.calls import Request, Response
 from abjudge.domain.errors import CallError
 
@@ -142,6 +144,10 @@ class LiteLLMModel:
         num_ctx = self._context(request) if route.wire and route.wire.name.startswith("ollama") else None
         return shape_of(request, mode=mode, stream=stream, stream_usage=self._stream_usage, num_ctx=num_ctx)
 
+    def _line(self, route: Route, wire: Wire) -> Line:
+        origin = replace(self._address.origin, wire=wire.name, base=route.base or route.provider)
+        return Line(self._transport, wire, origin, route.url, route.stream_url)
+
     def _context(self, request: Request) -> int | None:
         # Each change of num_ctx makes Ollama load the model anew, so it is set late, in wide steps, and never lowered.
         need = room_for(request)
@@ -168,8 +174,7 @@ class LiteLLMModel:
         if route.wire is None:
             arguments = _plain_arguments(self._address, route, shape, request)
             return await ask_plainly(_litellm(), self._address.origin, arguments, request.timeout_s, watch), plan
-        line = Line(self._transport, route.wire, self._address.origin, route.url, route.stream_url)
-        return await line.ask(plan.headers, plan.body(request), request.timeout_s, watch), plan
+        return await self._line(route, route.wire).ask(plan.headers, plan.body(request), request.timeout_s, watch), plan
 
 
 _loading = threading.Lock()

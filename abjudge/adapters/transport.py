@@ -59,7 +59,7 @@ class Transport:
         import aiohttp
         from yarl import URL
 
-        return self._session().request(
+        return self._session(secure=url.startswith("https:")).request(
             method,
             URL(url, encoded=True),
             data=BytesIO(body) if body is not None and len(body) > _LARGE else body,
@@ -69,18 +69,19 @@ class Transport:
             timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(CONNECT_S, timeout_s)),
         )
 
-    def _session(self) -> "ClientSession":
+    def _session(self, *, secure: bool) -> "ClientSession":
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None or session.closed:
             self._drop_dead()
-            session = self._sessions[loop] = self._open()
+            session = self._sessions[loop] = self._open(secure)
         return session
 
-    def _open(self) -> "ClientSession":
+    def _open(self, secure: bool) -> "ClientSession":
         import aiohttp
 
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ssl=_trust(), ttl_dns_cache=60)
+        trust = _trust() if secure else True
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ssl=trust, ttl_dns_cache=60)
         return aiohttp.ClientSession(
             connector=connector,
             trust_env=self._proxies,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from abjudge.adapters.readings import Reading, count, finish_word, mapping, not_a_reply, string
+from abjudge.domain.errors import Transient
 
 JSON_TOOL = "json_tool_call"
 """The tool in which litellm hides a JSON Schema where a provider has no structured output: its input is the answer."""
@@ -32,6 +33,8 @@ def read(body: dict[str, Any]) -> Reading:
     parts |= {"text": text, "reasoning": thought, "finish": finish, "native": native, "refusal": refusal}
     if finish == "content_filter":
         return Reading(blocked="content_filter", **parts)
+    if native == "insufficient_system_resource":
+        raise Transient("unavailable", "the provider ran out of resources in the middle of the answer.")
     if native in ("repetition", "repeat"):
         return Reading(faulty="repeat_limit", loop="RUNAWAY_LOOP", **parts)
     if not isinstance(message, dict) and not text:

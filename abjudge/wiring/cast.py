@@ -81,7 +81,7 @@ class Workshop:
 
     def _make(self, name: str, api_base: str | None) -> Model:
         if not name.startswith("embedded/"):
-            return LiteLLMModel(name, api_base=api_base, environ=self.environ)
+            return LiteLLMModel(name, api_base=api_base, env=self.environ)
         key = name.removeprefix("embedded/")
         if key.endswith(".gguf"):
             return EmbeddedChat(name, Path(key).expanduser())

@@ -71,6 +71,7 @@ FAULTS = [
     ("openai", 429, _error("Rate limit reached", code="rate_limit_exceeded"), "harness_error", "rate_limited", True),
     ("openai", 429, _error("Limit 10000, try again in 20s", type="tokens"), "harness_error", "rate_limited", True),
     ("openai", 429, "slow down", "harness_error", "rate_limited", True),
+    ("openai", 200, bodies.openai("", "insufficient_system_resource"), "harness_error", "unavailable", True),
     ("openai", 402, _error("Insufficient Balance"), "harness_error", "quota", False),
     ("openai", 401, _error("Incorrect API key provided"), "harness_error", "key_refused", False),
     ("openai", 403, _error("Country not supported", code="unsupported_country"), "harness_error", "key_refused", False),
@@ -148,6 +149,7 @@ FAULTS = [
     ("anthropic", 529, {"type": "error", "error": {"type": "overloaded_error"}}, "harness_error", "overloaded", True),
     ("anthropic", 400, _error("Your credit balance is too low"), "harness_error", "quota", False),
     ("anthropic", 400, _error("prompt is too long: 210000 tokens"), "harness_error", "context_overflow", False),
+    ("anthropic", 404, _error("model: claude-x", type="not_found_error"), "harness_error", "model_not_found", False),
     ("anthropic", 401, _error("invalid x-api-key"), "harness_error", "key_refused", False),
     ("anthropic", 200, bodies.anthropic(stop="refusal"), "blocked", "refusal", False),
     ("anthropic", 200, {**bodies.anthropic(), "content": []}, "subject_error", "empty", False),
@@ -282,6 +284,8 @@ def test_a_fault_is_named_and_laid_at_the_right_door(
     assert requests == 1
 
 
+THOUGHT = {"type": "thinking", "thinking": "2+2"}
+TOOL = {"type": "tool_use", "name": "json_tool_call", "input": {"a": 1}}
 ANSWERS = [
     ("openai", bodies.openai("Fou", "length"), {"text": "Fou", "truncated": True, "finish_reason": "length"}),
     ("openai", bodies.openai(finish=None), {"finish_reason": None, "notes": ("finish_reason_missing",)}),
@@ -300,9 +304,9 @@ ANSWERS = [
     ("ollama", bodies.ollama(done_reason="length"), {"truncated": True, "native_finish_reason": "length"}),
     ("ollama", bodies.ollama(thinking="2+2"), {"text": "Four.", "reasoning": "2+2"}),
     ("anthropic", bodies.anthropic(stop="max_tokens"), {"truncated": True, "finish_reason": "length"}),
-    ("anthropic", bodies.anthropic({"type": "thinking", "thinking": "2+2"}, {"type": "text", "text": "Four."}), {"text": "Four.", "reasoning": "2+2"}),
-    ("anthropic", bodies.anthropic({"type": "tool_use", "name": "json_tool_call", "input": {"a": 1}}, stop="tool_use"), {"text": '{"a": 1}', "finish_reason": "stop"}),
-]  # fmt: skip
+    ("anthropic", bodies.anthropic(THOUGHT, {"type": "text", "text": "Four."}), {"text": "Four.", "reasoning": "2+2"}),
+    ("anthropic", bodies.anthropic(TOOL, stop="tool_use"), {"text": '{"a": 1}', "finish_reason": "stop"}),
+]
 
 
 @pytest.mark.parametrize(("wire", "body", "want"), ANSWERS)

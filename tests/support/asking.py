@@ -1,11 +1,13 @@
 """Asking a litellm model that is served by a scripted server, in one line."""
 
 import asyncio
-from typing import Any
+import socket
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from abjudge.adapters.litellm_model import LiteLLMModel
 from abjudge.domain.calls import Request, Response, Sampling
-from abjudge.domain.errors import CallError
+from abjudge.domain.errors import AbjudgeError, CallError
 from tests.support.scripted_server import ScriptedServer
 
 KEY = "sk-test-0123456789abcdef"
@@ -55,3 +57,21 @@ def look(model: LiteLLMModel) -> None:
             await model.close()
 
     asyncio.run(once())
+
+
+E = TypeVar("E", bound=AbjudgeError)
+
+
+def raised(kind: type[E], act: Callable[[Any], object], model: LiteLLMModel) -> E:
+    """The error of that kind which `act` raises."""
+    try:
+        act(model)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was expected")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
