@@ -42,7 +42,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class Bench:
-    """All of the world that comparisons need, wired; once entered, it is known to answer.
+    """All of the world that comparisons need, wired and known to answer. Leaving it closes all.
 
     `nonce` draws a secret for each seal; `say` tells a person what is being done.
     """
@@ -59,12 +59,6 @@ class Bench:
     say: Say = lambda _: None
 
     async def __aenter__(self) -> Self:
-        """Raise what is known to fail before anything is paid for; the first fault in order of roles."""
-        checks = await asyncio.gather(*(model.preflight() for model in self.models), return_exceptions=True)
-        for fault in checks:
-            if isinstance(fault, BaseException):
-                await self.__aexit__()
-                raise fault
         return self
 
     async def __aexit__(self, *_: object) -> None:

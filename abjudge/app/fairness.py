@@ -2,6 +2,8 @@
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from abjudge.domain.environments import EvaluatorCard, Subject
 from abjudge.domain.errors import FairnessError
@@ -29,23 +31,30 @@ def check_system_prompts(baseline: str, scaffolded: str) -> None:
     )
 
 
-def conflicts(subject: Subject, judges: Sequence[EvaluatorCard], *, allow_same_family: bool) -> tuple[str, ...]:
-    """Declared exceptions to the rule that the judge is a stranger to the producer.
+@dataclass(frozen=True)
+class Doubt:
+    """Why a judge may not be a stranger to the producer: `same_family`, or `unknown_family` where nobody can say."""
 
-    FairnessError where there is a conflict and nobody declared it.
-    """
-    found: list[str] = []
-    for judge in judges:
-        if judge.kind == "human":
-            continue
-        problem = _problem(subject, judge)
-        if problem is None:
-            continue
-        code, message, hint = problem
-        if not allow_same_family:
-            raise FairnessError(code, None, message, hint=hint)
-        found.append(f"{message} Allowed by --allow-same-family.")
-    return tuple(found)
+    code: Literal["same_family", "unknown_family"]
+    message: str
+    hint: str
+
+
+def doubts(subject: Subject, judges: Sequence[EvaluatorCard]) -> tuple[Doubt, ...]:
+    """At most one doubt for each judge; people raise none."""
+    found = (_doubt(subject, judge) for judge in judges if judge.kind == "model")
+    return tuple(doubt for doubt in found if doubt is not None)
+
+
+def refuse(found: Sequence[Doubt]) -> None:
+    """FairnessError for the first doubt, if there is one: nobody declared it."""
+    if found:
+        raise FairnessError(found[0].code, None, found[0].message, hint=found[0].hint)
+
+
+def conflicts(found: Sequence[Doubt]) -> tuple[str, ...]:
+    """The doubts as declared exceptions, for the Environment and every report."""
+    return tuple(f"{doubt.message} Allowed by --allow-same-family." for doubt in found)
 
 
 def differences(scaffold_names: Sequence[str]) -> tuple[str, ...]:
@@ -58,10 +67,10 @@ def differences(scaffold_names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _problem(subject: Subject, judge: EvaluatorCard) -> tuple[str, str, str] | None:
+def _doubt(subject: Subject, judge: EvaluatorCard) -> Doubt | None:
     for role, model, lineage in (("producer", subject.model, subject.lineage), ("judge", judge.model, judge.lineage)):
         if lineage is None:
-            return (
+            return Doubt(
                 "unknown_family",
                 f"The family of the {role} {model} is not known, so nobody can say whether judge and producer are "
                 "strangers.",
@@ -71,7 +80,7 @@ def _problem(subject: Subject, judge: EvaluatorCard) -> tuple[str, str, str] | N
     shared = _shared(subject.lineage, judge.lineage)
     if not shared:
         return None
-    return (
+    return Doubt(
         "same_family",
         f"The judge {judge.model} and the producer {subject.model} come from one house ({', '.join(shared)}): "
         "such a judge tends to prefer its own kind.",

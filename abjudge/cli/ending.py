@@ -4,9 +4,12 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from abjudge.domain.errors import AbjudgeError
 
 INTERRUPTED = 130
 
@@ -51,7 +54,7 @@ def carry_out(work: Callable[[], Coroutine[Any, Any, int]], *, json: bool, debug
     except AbjudgeError as error:
         if debug:
             traceback.print_exc()
-        say(f"{type(error).__name__}: {error}")
+        say(f"{_title(error)}: {error}")
         if json:
             emit(to_json(failure_document(error)))
         code = error.exit_code
@@ -65,3 +68,9 @@ def carry_out(work: Callable[[], Coroutine[Any, Any, int]], *, json: bool, debug
         )
         code = 3
     raise typer.Exit(code)
+
+
+def _title(error: "AbjudgeError") -> str:
+    """The word a reader can search the documentation for."""
+    reason = getattr(error, "reason", None)
+    return f"CallError ({reason})" if reason else type(error).__name__

@@ -24,7 +24,7 @@ from abjudge.domain.redaction import redact
 from abjudge.domain.rubrics import FIVE
 from abjudge.domain.verdicts import verdict_schema
 from abjudge.ports import Scaffold
-from abjudge.wiring.cast import Consent, Say, Workshop
+from abjudge.wiring.cast import Consent, Role, Say, Workshop
 from abjudge.wiring.choices import Choices
 
 
@@ -44,46 +44,51 @@ async def wire(
     config = config or Config()
     chosen = choices.over(config)
     environ = {**config.keys, **environ}
-    workshop = Workshop(environ, config, say, consent)
-    producer_name, judge_names = await workshop.cast(chosen)
+    workshop = Workshop(chosen, environ, config, say, consent)
+    await workshop.cast()
     limits = Limits(timeout_s=chosen.timeout_s or Limits().timeout_s, retries=chosen.retries or 0)
     scaffolds = _scaffolds(chosen, environ, limits, say)
     seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
+    producer_systems, judge_system = _producer_prompts(chosen), _judge_prompt(chosen)
+    subject = _subject(workshop, producer_systems, seed)
+    cards = [_card(workshop, name, judge_system, seed) for name in workshop.judges]
+    doubts = fairness.doubts(subject, cards)
+    allowed = bool(chosen.allow_same_family)
+    if not allowed:
+        fairness.refuse([doubt for doubt in doubts if doubt.code == "same_family"])
 
-    baseline_system, scaffolded_system = _producer_prompts(chosen)
-    sampling = Sampling(
-        temperature=chosen.temperature, max_tokens=chosen.max_tokens or workshop.answer_cap(producer_name), seed=seed
-    )
-    producer = Producer(
-        model=workshop.model(producer_name, chosen.api_base),
-        baseline_system=baseline_system,
-        scaffolded_system=scaffolded_system,
-        sampling=sampling,
-        limits=limits,
-        own_names=spoken_names(producer_name),
-    )
-    subject = Subject(
-        model=producer_name,
-        api_base=_shown(chosen.api_base),
-        lineage=workshop.lineage(producer_name, chosen.producer_family),
-        sampling=sampling,
-        baseline_system=fingerprint(baseline_system),
-        scaffolded_system=fingerprint(scaffolded_system),
-    )
-    judges = tuple(_judge(workshop, name, chosen, limits, seed) for name in judge_names)
-    cards = [judge.card for judge in judges]
-    conflicts = fairness.conflicts(subject, cards, allow_same_family=bool(chosen.allow_same_family))
+    # A server that is not there is told before a family that is not known: the first is the more common mistake.
+    models = await workshop.ready()
+    try:
+        if not allowed:
+            fairness.refuse(doubts)
+        producer = Producer(
+            models[workshop.producer],
+            *producer_systems,
+            sampling=subject.sampling,
+            limits=limits,
+            own_names=spoken_names(subject.model),
+        )
+        judges = tuple(
+            Judge(at_terminal(), card)
+            if card.kind == "human"
+            else Judge(BlindEvaluator(models[role], judge_system, card.sampling, limits), card)
+            for role, card in zip(workshop.judges, cards, strict=True)
+        )
+    except BaseException:
+        await workshop.close()
+        raise
     return Bench(
         producer=producer,
         subject=subject,
         scaffolds=scaffolds,
         judges=judges,
-        models=tuple(workshop.models.values()),
+        models=tuple(dict.fromkeys(models.values())),
         environment=Environment(
-            versions=_versions([producer_name, *judge_names]),
+            versions=_versions([role.name for role in (workshop.producer, *workshop.judges)]),
             limits=limits,
-            conflicts=conflicts,
-            differences=fairness.differences([s.name for s in scaffolds]),
+            conflicts=fairness.conflicts(doubts),
+            differences=fairness.differences([scaffold.name for scaffold in scaffolds]),
             caveats=_caveats(cards, bool(chosen.both_orders)),
         ),
         seed=seed,
@@ -93,9 +98,37 @@ async def wire(
     )
 
 
-def _judge(workshop: Workshop, name: str, chosen: Choices, limits: Limits, seed: int) -> Judge:
-    if name == "human":
-        return Judge(at_terminal(), EvaluatorCard(kind="human", model="human"))
+def _subject(workshop: Workshop, systems: tuple[str, str], seed: int) -> Subject:
+    role, chosen = workshop.producer, workshop.chosen
+    # The embedded models are slow and their context is short.
+    cap = chosen.max_tokens or (256 if role.embedded else 2048)
+    return Subject(
+        model=role.name,
+        api_base=_shown(role.api_base),
+        lineage=workshop.lineage(role.name, chosen.producer_family),
+        sampling=Sampling(temperature=chosen.temperature, max_tokens=cap, seed=seed),
+        baseline_system=fingerprint(systems[0]),
+        scaffolded_system=fingerprint(systems[1]),
+    )
+
+
+def _card(workshop: Workshop, role: Role, system: str, seed: int) -> EvaluatorCard:
+    if role.name == "human":
+        return EvaluatorCard(kind="human", model="human")
+    return EvaluatorCard(
+        kind="model",
+        model=role.name,
+        api_base=_shown(role.api_base),
+        lineage=workshop.lineage(role.name, workshop.chosen.judge_family),
+        sampling=Sampling(
+            temperature=_judge_temperature(role.name), max_tokens=1024 if role.embedded else 4096, seed=seed
+        ),
+        system=fingerprint(system),
+        schema_digest=fingerprint(verdict_schema(FIVE)),
+    )
+
+
+def _judge_prompt(chosen: Choices) -> str:
     template = _prompt(chosen.judge_system, "blind_evaluator.md", "--judge-system")
     values = {
         "low": str(FIVE.low),
@@ -103,20 +136,7 @@ def _judge(workshop: Workshop, name: str, chosen: Choices, limits: Limits, seed:
         "criteria": criteria_lines(FIVE),
         "shape": verdict_shape(FIVE),
     }
-    system = fill(template, values, name=chosen.judge_system or "blind_evaluator.md")
-    embedded = name.startswith("embedded/")
-    sampling = Sampling(temperature=_judge_temperature(name), max_tokens=768 if embedded else 4096, seed=seed)
-    model = workshop.model(name, chosen.judge_api_base)
-    card = EvaluatorCard(
-        kind="model",
-        model=name,
-        api_base=_shown(chosen.judge_api_base),
-        lineage=workshop.lineage(name, chosen.judge_family),
-        sampling=sampling,
-        system=fingerprint(system),
-        schema_digest=fingerprint(verdict_schema(FIVE)),
-    )
-    return Judge(BlindEvaluator(model, system, sampling, limits), card)
+    return fill(template, values, name=chosen.judge_system or "blind_evaluator.md")
 
 
 def _scaffolds(chosen: Choices, environ: Mapping[str, str], limits: Limits, say: Say) -> tuple[Scaffold, ...]:

@@ -1,6 +1,8 @@
 """Who plays which role: model strings become models, and what nobody named is found."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from abjudge.adapters.config_file import Config
@@ -16,88 +18,114 @@ from abjudge.wiring.choices import Choices
 Say = Callable[[str], None]
 Consent = Callable[[str], bool]
 
+FILE_CONTEXT = 4096  # tokens of prompt and answer together; more costs memory that a laptop may not have
+
+
+@dataclass(frozen=True)
+class Role:
+    """A model string and the address at which it is asked."""
+
+    name: str
+    api_base: str | None = None
+
+    @property
+    def embedded(self) -> bool:
+        return self.name.startswith("embedded/")
+
 
 class Workshop:
-    """Makes each model once, and remembers what was decided about it."""
+    """Decides who plays which role, and makes each model once."""
 
-    def __init__(self, environ: Mapping[str, str], config: Config, say: Say, consent: Consent) -> None:
-        self.environ, self.config, self.say, self.consent = environ, config, say, consent
-        self.store = ModelStore()
-        self.models: dict[tuple[str, str | None], Model] = {}
+    def __init__(self, chosen: Choices, environ: Mapping[str, str], config: Config, say: Say, consent: Consent) -> None:
+        self.chosen, self._environ, self._config, self._say, self._consent = chosen, environ, config, say, consent
+        self._store = ModelStore()
+        self._models: dict[Role, Model] = {}
+        self.producer = Role("")
+        self.judges: tuple[Role, ...] = ()
 
-    async def cast(self, chosen: Choices) -> tuple[str, tuple[str, ...]]:
+    async def cast(self) -> None:
         """Who produces and who judges: as named, else the first that is there and, for the judge, a stranger."""
+        chosen = self.chosen
         producer = full_name(chosen.producer) if chosen.producer else None
         judges = tuple(full_name(name) for name in chosen.judges)
         if producer == "human":
             raise InputError("bad_model", None, "A person can judge (--judge human) but not produce.")
+        if len(set(judges)) < len(judges):
+            raise InputError("duplicate_judge", None, "The same --judge is named twice.")
         if producer is None or not judges:
-            found = await discover(self.environ, self.store, self.config.families)
+            found = await discover(self._environ, self._store, self._config.families)
             if producer is None:
                 pick = found[0]
                 producer = pick.model
-                self.say(f"producer {producer}: {pick.why}")
+                self._say(f"producer {producer}: {pick.why}")
             if not judges:
-                stranger = self._stranger(producer, chosen, found)
+                stranger = self._stranger(producer, found)
                 judges = (stranger.model,)
-                self.say(f"judge {stranger.model}: {stranger.why}, and another family than the producer's")
-        for name in dict.fromkeys((producer, *judges)):
-            self._have(name)
-        return producer, judges
+                self._say(f"judge {stranger.model}: {stranger.why}")
+        for name in (producer, *judges):
+            _check_embedded(name)
+        self.producer = Role(producer, chosen.api_base)
+        self.judges = tuple(Role(name, chosen.judge_api_base) for name in judges)
 
-    def _stranger(self, producer: str, chosen: Choices, found: Sequence[Found]) -> Found:
-        own = self.lineage(producer, chosen.producer_family)
-        if own is None:
-            raise InputError(
-                "unknown_family",
-                None,
-                f"The family of the producer {producer} is not known, so no judge can be chosen for it.",
-                hint="Declare it with --producer-family NAME, or name a judge with --judge.",
-            )
-        for candidate in found:
-            if candidate.lineage and not own.shares_with(candidate.lineage):
-                return candidate
-        raise InputError(
-            "no_judge", None, f"No judge of another family than {producer}'s is there.", hint="Use --judge."
-        )
+    async def ready(self) -> dict[Role, Model]:
+        """Every model, known to answer. What is served is asked first; only then is anything fetched."""
+        roles = [role for role in dict.fromkeys((self.producer, *self.judges)) if role.name != "human"]
+        try:
+            served = [self._make(role) for role in roles if not role.embedded]
+            for fault in await asyncio.gather(*(model.preflight() for model in served), return_exceptions=True):
+                if isinstance(fault, BaseException):
+                    raise fault
+            for role in roles:
+                if role.embedded:
+                    await self._make(role).preflight()
+        except BaseException:
+            await self.close()
+            raise
+        return dict(self._models)
 
-    def _have(self, name: str) -> None:
-        """Fetch an embedded model at its first use, if the person agrees."""
-        if name.startswith("embedded/") and not name.endswith(".gguf"):
-            fetch_model(name.removeprefix("embedded/"), consent=self.consent, say=self.say, store=self.store)
+    async def close(self) -> None:
+        await asyncio.gather(*(model.close() for model in self._models.values()))
 
     def lineage(self, name: str, family: str | None) -> Lineage | None:
-        return declared(family) if family else lineage_for(name, self.config.families)
+        return declared(family) if family else lineage_for(name, self._config.families)
 
-    def answer_cap(self, name: str) -> int:
-        """Tokens an answer may have where nobody said: the embedded models are slow and their context is short."""
-        return 256 if name.startswith("embedded/") else 2048
+    def _stranger(self, producer: str, found: Sequence[Found]) -> Found:
+        """The first that shares no owner with the producer; of a producer nobody knows, the first that is another."""
+        own = self.lineage(producer, self.chosen.producer_family)
+        for candidate in found:
+            if own is None and candidate.model != producer:
+                return candidate
+            if own and candidate.lineage and not own.shares_with(candidate.lineage):
+                return candidate
+        raise InputError("no_judge", None, f"No judge of another family than {producer} is there.", hint="Use --judge.")
 
-    def model(self, name: str, api_base: str | None) -> Model:
-        key = (name, api_base)
-        if key not in self.models:
-            self.models[key] = self._make(name, api_base)
-        return self.models[key]
+    def _make(self, role: Role) -> Model:
+        if role not in self._models:
+            self._models[role] = self._embedded(role.name) if role.embedded else self._served(role)
+        return self._models[role]
 
-    def _make(self, name: str, api_base: str | None) -> Model:
-        if not name.startswith("embedded/"):
-            return LiteLLMModel(name, api_base=api_base, env=self.environ)
+    def _served(self, role: Role) -> Model:
+        return LiteLLMModel(role.name, api_base=role.api_base, env=self._environ)
+
+    def _embedded(self, name: str) -> Model:
         key = name.removeprefix("embedded/")
         if key.endswith(".gguf"):
-            return EmbeddedChat(name, Path(key).expanduser())
-        path = self.store.path_of(key)
-        if path is None:
-            raise Permanent("model_not_fetched", f"The embedded model {key} is not in the cache.")
-        return EmbeddedChat(name, path)
+            return EmbeddedChat(name, Path(key).expanduser(), context=FILE_CONTEXT)
+        path = fetch_model(key, consent=self._consent, say=self._say, store=self._store)
+        return EmbeddedChat(name, path, context=min(CATALOGUE[key].context, FILE_CONTEXT), sha256=CATALOGUE[key].sha256)
+
+
+def _check_embedded(name: str) -> None:
+    key = name.removeprefix("embedded/")
+    if name.startswith("embedded/") and not key.endswith(".gguf") and key not in CATALOGUE:
+        known = f"There are: {', '.join(CATALOGUE)}, or a path to a .gguf file."
+        raise InputError("bad_model", None, f"There is no embedded model {key!r}.", hint=known)
 
 
 def fetch_model(name: str, *, consent: Consent, say: Say, store: ModelStore | None = None) -> Path:
     """The file of an embedded model, fetched first where it is not in the cache and the person agrees."""
-    store = store or ModelStore()
-    entry = CATALOGUE.get(name)
-    if entry is None:
-        known = f"There are: {', '.join(CATALOGUE)}, or a path to a .gguf file."
-        raise InputError("bad_model", None, f"There is no embedded model {name!r}.", hint=known)
+    _check_embedded(f"embedded/{name}")
+    store, entry = store or ModelStore(), CATALOGUE[name]
     path = store.path_of(name)
     if path is not None:
         return path
@@ -109,8 +137,6 @@ def fetch_model(name: str, *, consent: Consent, say: Say, store: ModelStore | No
             f"The embedded model {name} is not in the cache.",
             hint=f"Run `abjudge models fetch {name}`, or add --yes.",
         )
-    if entry.terms:
-        say(entry.terms)
     return store.fetch(name, progress=say)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from abjudge.app.fairness import check_system_prompts, conflicts, differences
+from abjudge.app.fairness import check_system_prompts, conflicts, differences, doubts, refuse
 from abjudge.domain.calls import Sampling
 from abjudge.domain.environments import EvaluatorCard, Subject
 from abjudge.domain.errors import FairnessError
@@ -32,12 +32,14 @@ def test_prompts_that_differ_elsewhere_are_refused_with_the_difference(baseline)
 
 
 def test_a_judge_from_the_producers_house_is_refused():
-    with pytest.raises(FairnessError, match="Google"):
-        conflicts(subject("gemini/gemini-2.5-flash"), [card("ollama_chat/gemma3")], allow_same_family=False)
+    with pytest.raises(FairnessError, match="Google") as caught:
+        refuse(doubts(subject("gemini/gemini-2.5-flash"), [card("ollama_chat/gemma3")]))
+
+    assert caught.value.code == "same_family"
 
 
 def test_a_declared_conflict_is_recorded_and_not_forgotten():
-    (recorded,) = conflicts(subject("openai/gpt-4o"), [card("openai/o3")], allow_same_family=True)
+    (recorded,) = conflicts(doubts(subject("openai/gpt-4o"), [card("openai/o3")]))
 
     assert "OpenAI" in recorded
     assert "--allow-same-family" in recorded
@@ -46,7 +48,7 @@ def test_a_declared_conflict_is_recorded_and_not_forgotten():
 @pytest.mark.parametrize(("producer", "judge"), [("openai/local", "openai/gpt-4o"), ("openai/gpt-4o", "openai/local")])
 def test_an_unknown_family_must_be_declared(producer, judge):
     with pytest.raises(FairnessError, match="not known") as caught:
-        conflicts(subject(producer), [card(judge)], allow_same_family=False)
+        refuse(doubts(subject(producer), [card(judge)]))
 
     assert caught.value.code == "unknown_family"
 
@@ -54,7 +56,7 @@ def test_an_unknown_family_must_be_declared(producer, judge):
 def test_strangers_and_people_are_fair_judges():
     judges = [card("gemini/gemini-2.5-flash"), card("human", kind="human")]
 
-    assert conflicts(subject("openai/gpt-4o"), judges, allow_same_family=False) == ()
+    assert doubts(subject("openai/gpt-4o"), judges) == ()
 
 
 def test_what_differs_between_the_arms_is_named():
