@@ -138,6 +138,8 @@ class EmbeddedChat:
             self._current = job
             try:
                 server = server or self._load(job)
+                if job.stopped:
+                    raise _closed(self._name)
                 job.future.set_result(self._answer(server, job))
             except BaseException as exc:
                 job.future.set_exception(exc)
@@ -183,13 +185,20 @@ class EmbeddedChat:
                 schema = grammar.narrow(schema, json.loads(drafted.text))
             except (ValueError, KeyError, TypeError, AttributeError):
                 return self._response(request, drafted, started, notes=("the grammar was not obeyed",))
-        seen = self._generate(server, job, schema, started, watch=job.watch)
+        seen = self._generate(server, job, schema, started, watch=job.watch, warm=drafted.finish is not None)
         if seen.tokens_out is not None and drafted.tokens_out is not None:
             seen.tokens_out += drafted.tokens_out  # both were generated; the prompt is counted once
         return self._response(request, seen, started)
 
     def _generate(
-        self, server: Any, job: _Job, schema: grammar.Schema | None, started: float, *, watch: Watch | None
+        self,
+        server: Any,
+        job: _Job,
+        schema: grammar.Schema | None,
+        started: float,
+        *,
+        watch: Watch | None,
+        warm: bool = False,
     ) -> _Seen:
         seen, timeout_s = _Seen(), job.request.timeout_s
 
@@ -207,7 +216,7 @@ class EmbeddedChat:
                 seen.fault = exc
             return seen.fault is not None or seen.finish == "aborted"
 
-        body = self._body(job.request, schema)
+        body = self._body(job.request, schema, warm=warm)
         ask = server.handle_chat_completions if "messages" in body else server.handle_completions
         ask(body, on_chunk)
         if seen.fault is not None:
@@ -216,7 +225,7 @@ class EmbeddedChat:
             raise Permanent("embedded_failed", f"{self._name} stopped without an end.", text=seen.text)
         return seen
 
-    def _body(self, request: Request, schema: grammar.Schema | None) -> dict[str, Any]:
+    def _body(self, request: Request, schema: grammar.Schema | None, *, warm: bool) -> dict[str, Any]:
         sent = _sent(request.sampling)
         body: dict[str, Any] = sent.model_dump(exclude_none=True, exclude={"stop"})
         if sent.stop:
@@ -225,9 +234,10 @@ class EmbeddedChat:
             # Not `response_format`: the plain endpoint ignores it without a word.
             body["grammar"] = "%llguidance {}\nstart: %json " + json.dumps(grammar.compact(schema))
         # Progress is asked for because the callback is the only place where a call can be stopped, and without it the
-        # first one comes after the whole prompt. An empty cache, because a warm one depends on what was asked before.
+        # first one comes after the whole prompt. An empty cache, because a warm one depends on what was asked before;
+        # the second half of a verdict always comes after its first.
         body |= {"stream": True, "stream_options": {"include_usage": True}, "timings_per_token": True}
-        body |= {"return_progress": True, "cache_prompt": False}
+        body |= {"return_progress": True, "cache_prompt": warm}
         if self._head is not None and self._head.has_chat_template:
             system = [{"role": "system", "content": request.system}] if request.system else []
             return body | {"messages": [*system, {"role": "user", "content": request.user}]}

@@ -10,7 +10,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 # A sentence: without the first letter and the full stop, small models fill strings with punctuation such as ":{".
-SENTENCE: Schema = {"type": "string", "pattern": r"^[A-Z][A-Za-z0-9 ,;:'()%/\-]{14,100}\.$"}
+SENTENCE: Schema = {"type": "string", "pattern": r"^[A-Z][A-Za-z0-9 ,'\-]{14,70}\.$"}
 
 # llguidance's own key: without it a model may put any white space between two tokens, and small ones do until they
 # run out of tokens.

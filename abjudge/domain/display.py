@@ -1,5 +1,7 @@
 """Words of strangers made safe to show: what a model writes must not move the cursor or forge our own lines."""
 
+import textwrap
+
 _JOINERS = "\u200c\u200d"  # emoji and several scripts are wrong without them
 
 
@@ -15,12 +17,11 @@ def excerpt(text: str, *, lines: int, width: int) -> str:
     """The first `lines` lines as they will be shown at `width` columns, with a word on what was left out."""
     whole = printable(text).strip()
     shown: list[str] = []
-    used = 0
     for line in whole.split("\n"):
-        rows = [line[i : i + width] for i in range(0, len(line), width)] or [""]
+        rows = textwrap.wrap(line, width) or [""]
         room = lines - len(shown)
         shown += rows[:room]
-        used += sum(map(len, rows[:room])) + 1
         if len(rows) > room:
-            return "\n".join([*shown, f"[... {len(whole) - used + 1} more characters]"])
+            left = len("".join(whole.split())) - len("".join("".join(shown).split()))
+            return "\n".join([*shown, f"[... {left} more characters]"])
     return "\n".join(shown)

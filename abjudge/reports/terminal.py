@@ -37,7 +37,7 @@ def render(outcomes: Sequence[Outcome], *, width: int = 80, colour: bool = False
                 shared = seen
         _verdict(console, outcome)
         _trust(console, outcome)
-    return out.getvalue()
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _same(seen: Observation, shared: Observation | None) -> bool:

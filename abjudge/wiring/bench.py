@@ -51,7 +51,8 @@ async def wire(
     seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
     producer_systems, judge_system = _producer_prompts(chosen), _judge_prompt(chosen)
     subject = _subject(workshop, producer_systems, seed)
-    cards = [_card(workshop, name, judge_system, seed) for name in workshop.judges]
+    cards = [_card(workshop, role, judge_system, seed) for role in workshop.judges]
+    person = at_terminal() if any(card.kind == "human" for card in cards) else None
     doubts = fairness.doubts(subject, cards)
     allowed = bool(chosen.allow_same_family)
     if not allowed:
@@ -70,9 +71,12 @@ async def wire(
             own_names=spoken_names(subject.model),
         )
         judges = tuple(
-            Judge(at_terminal(), card)
-            if card.kind == "human"
-            else Judge(BlindEvaluator(models[role], judge_system, card.sampling, limits), card)
+            Judge(
+                person
+                if person and card.kind == "human"
+                else BlindEvaluator(models[role], judge_system, card.sampling, limits),
+                card,
+            )
             for role, card in zip(workshop.judges, cards, strict=True)
         )
     except BaseException:
