@@ -7,6 +7,7 @@ gives the same text, whatever was asked before. Different models run side by sid
 import asyncio
 import atexit
 import contextlib
+import functools
 import hashlib
 import importlib.util
 import json
@@ -17,8 +18,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import jsonschema
 
 from abjudge.adapters import grammar
 from abjudge.adapters.gguf import GgufHead, read_gguf_head
@@ -37,7 +36,11 @@ SEEDS = 0xFFFF_FFFF
 _alive: "set[EmbeddedChat]" = set()
 
 
-@atexit.register
+@functools.cache  # registered once, and not by an import
+def _mind_the_exit() -> None:
+    atexit.register(_stop_all)
+
+
 def _stop_all() -> None:
     # Native threads that still run while the interpreter is taken down crash it; a batch is over in half a second.
     for chat in list(_alive):
@@ -82,7 +85,6 @@ class EmbeddedChat:
         self._context = context
         self._sha256 = sha256
         self._head: GgufHead | None = None
-        self._server: Any = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._worker: threading.Thread | None = None
         self._current: _Job | None = None
@@ -116,7 +118,8 @@ class EmbeddedChat:
             _alive.discard(self)
         with contextlib.suppress(queue.Empty):
             while (waiting := jobs.get_nowait()) is not None:
-                waiting.future.set_exception(_closed(self._name))
+                if waiting.future.set_running_or_notify_cancel():
+                    waiting.future.set_exception(_closed(self._name))
         if worker is not None:
             jobs.put(None)
             worker.join(wait_s)
@@ -129,6 +132,7 @@ class EmbeddedChat:
                 self._worker = threading.Thread(target=self._work, args=(self._jobs,), name=self._name, daemon=True)
                 self._worker.start()
                 _alive.add(self)
+                _mind_the_exit()
 
     def _work(self, jobs: "queue.SimpleQueue[_Job | None]") -> None:
         server: Any = None
@@ -157,7 +161,7 @@ class EmbeddedChat:
             raise Permanent(
                 "embedded_missing",
                 f"The file of {self._name} is not there: {self._path}.",
-                hint=f"Run `abjudge models fetch {self._name}`, or correct the path.",
+                hint=f"Run `abjudge models fetch {self._name.removeprefix('embedded/')}`, or correct the path.",
             )
         return read_gguf_head(self._path)
 
@@ -171,6 +175,8 @@ class EmbeddedChat:
                     if job.stopped:
                         raise _closed(self._name)
             self._sha256 = digest.hexdigest()
+        if job.stopped:  # the last moment: a load cannot be stopped
+            raise _closed(self._name)
         return load_server(self._path, context=min(self._context, self._head.context or self._context))
 
     def _answer(self, server: Any, job: _Job) -> Response:
@@ -323,6 +329,8 @@ def _timed_out(name: str, timeout_s: float, text: str) -> Transient:
 
 
 def _obeys(text: str, schema: dict[str, Any]) -> bool:
+    import jsonschema
+
     try:
         jsonschema.validate(json.loads(text), schema)
     except (ValueError, jsonschema.ValidationError, jsonschema.SchemaError):

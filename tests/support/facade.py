@@ -8,6 +8,8 @@ Gemini behaves beyond them.
 
 import http.client
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +29,7 @@ def llama_server(path: Path, port: int = 0) -> Iterator[str]:
 
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
-    params.model_alias = MODEL
+    params.model_alias = {MODEL}
     params.hostnames = ["127.0.0.1"]
     params.port = port
     params.n_parallel = 1
@@ -59,6 +61,19 @@ def facade(llama: str, port: int = 0) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def both_apart(path: Path, llama_port: int, front_port: int) -> Iterator[tuple[str, str]]:
+    """Both servers in a process of their own, so that what they say to each other is not recorded with the rest."""
+    command = [sys.executable, "-m", "tests.support.facade", str(path), str(llama_port), str(front_port)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        llama, front = process.stdout.readline().split()
+        yield llama, front
+    finally:
+        process.communicate()  # closing its standard input ends it
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -225,3 +240,9 @@ def _ask(messages: list[dict[str, str]], *, schema: Any = None, **options: Any) 
     elif schema == "json":
         ask["response_format"] = {"type": "json_object"}
     return ask
+
+
+if __name__ == "__main__":
+    with llama_server(Path(sys.argv[1]), int(sys.argv[2])) as own, facade(own, int(sys.argv[3])) as door:
+        print(own, door, flush=True)
+        sys.stdin.read()
