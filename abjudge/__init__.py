@@ -14,8 +14,8 @@ if TYPE_CHECKING:
         Transient,
     )
     from abjudge.domain.outcomes import Outcome
+    from abjudge.domain.reply.reader import parse_verdict
     from abjudge.domain.status import ClaimVerdict, Status
-    from abjudge.domain.verdict_reader import parse_verdict
     from abjudge.domain.verdicts import VerdictReading, verdict_schema
     from abjudge.library import compare, compare_sync
 
@@ -35,7 +35,7 @@ _HOMES = {
     "VerdictReading": "domain.verdicts",
     "compare": "library",
     "compare_sync": "library",
-    "parse_verdict": "domain.verdict_reader",
+    "parse_verdict": "domain.reply.reader",
     "verdict_schema": "domain.verdicts",
 }
 __all__ = [

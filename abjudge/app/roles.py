@@ -13,9 +13,9 @@ from abjudge.domain.fingerprints import fingerprint
 from abjudge.domain.leaks import find_leaks, strip_thinking
 from abjudge.domain.outcomes import Observation, ScaffoldText
 from abjudge.domain.prompts import inject
+from abjudge.domain.reply.reader import parse_verdict
 from abjudge.domain.rubrics import FIVE, Rubric
 from abjudge.domain.status import Status
-from abjudge.domain.verdict_reader import parse_verdict
 from abjudge.domain.verdicts import VerdictReading, verdict_schema
 from abjudge.ports import Model
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from abjudge.domain.lenient_json import canonical, read_value
+from abjudge.domain.reply.lenient_json import canonical, read_value
+from abjudge.domain.reply.reader import OBSERVATIONS, parse_verdict
 from abjudge.domain.rubrics import FIVE, Criterion, Rubric
-from abjudge.domain.verdict_reader import OBSERVATIONS, parse_verdict
 from abjudge.domain.verdicts import VerdictReading, verdict_schema
 
 CASES = [

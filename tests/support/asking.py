@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from abjudge.adapters.litellm_model import LiteLLMModel
+from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.domain.calls import Request, Response, Sampling
 from abjudge.domain.errors import AbjudgeError, CallError
 from tests.support.scripted_server import ScriptedServer

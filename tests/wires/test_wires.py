@@ -7,7 +7,7 @@ import os
 import pytest
 from vcr.errors import CannotOverwriteExistingCassetteException
 
-from abjudge.adapters.litellm_model import LiteLLMModel
+from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.app.compare import compare
 from abjudge.app.roles import ask
 from abjudge.domain.calls import Request, Sampling

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from abjudge.adapters.readings import Reading, count, mapping, not_a_reply, string
+from abjudge.adapters.served.readings import Reading, count, mapping, not_a_reply, string
 
 _FILTERED = frozenset(
     (

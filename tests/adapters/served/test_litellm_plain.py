@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from abjudge.adapters.litellm_model import LiteLLMModel
+from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.domain.errors import CallError, Transient
 from tests.support import bodies
 from tests.support.asking import NAMES, ask, fault, free_port, request, served

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from abjudge.adapters.faults import Origin, hidden_error, http_fault, not_json
-from abjudge.adapters.readings import Reading, mapping, not_a_reply
-from abjudge.adapters.transport import Answer, Transport, lost, whole
-from abjudge.adapters.waits import Headers
-from abjudge.adapters.wires import Events, Fold, Wire
+from abjudge.adapters.served.faults import Origin, hidden_error, http_fault, not_json
+from abjudge.adapters.served.readings import Reading, mapping, not_a_reply
+from abjudge.adapters.served.transport import Answer, Transport, lost, whole
+from abjudge.adapters.served.waits import Headers
+from abjudge.adapters.served.wires import Events, Fold, Wire
 from abjudge.domain.errors import CallError, Transient
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 import html
 import re
 
-from abjudge.domain.lenient_json import read_value
-from abjudge.domain.reply_scan import Scan, outside, scan, with_fence
+from abjudge.domain.reply.claims import Claim, claims_in, is_broken_claim, only_claim
+from abjudge.domain.reply.lenient_json import read_value
+from abjudge.domain.reply.scan import Scan, outside, scan, with_fence
+from abjudge.domain.reply.sheet import NotAVerdictError, Sheet, is_placeholder_at, read_sheet
 from abjudge.domain.rubrics import FIVE, Rubric
-from abjudge.domain.verdict_claims import Claim, claims_in, is_broken_claim, only_claim
-from abjudge.domain.verdict_sheet import NotAVerdictError, Sheet, is_placeholder_at, read_sheet
 from abjudge.domain.verdicts import VerdictReading
 
 # Notes on a reply that was a verdict as it stood: seen and told, but not repaired.

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from abjudge.adapters.readings import mapping
-from abjudge.adapters.waits import Headers, wait_s
+from abjudge.adapters.served.readings import mapping
+from abjudge.adapters.served.waits import Headers, wait_s
 from abjudge.domain.errors import CallError, Permanent, Transient
 from abjudge.domain.redaction import redact
 from abjudge.domain.status import Status

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from abjudge.adapters.readings import Reading, count, finish_word, mapping, not_a_reply, string
+from abjudge.adapters.served.readings import Reading, count, finish_word, mapping, not_a_reply, string
 from abjudge.domain.errors import Transient
 
 JSON_TOOL = "json_tool_call"

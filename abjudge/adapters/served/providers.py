@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from abjudge.adapters.faults import Origin
-from abjudge.adapters.wires import WIRES, Wire
+from abjudge.adapters.served.faults import Origin
+from abjudge.adapters.served.wires import WIRES, Wire
 from abjudge.domain.errors import InputError, Permanent
 from abjudge.domain.redaction import redact
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from abjudge.adapters.providers import Address
-from abjudge.adapters.readings import Reading
-from abjudge.adapters.wires import OPENAI, WIRES, Wire
+from abjudge.adapters.served.providers import Address
+from abjudge.adapters.served.readings import Reading
+from abjudge.adapters.served.wires import OPENAI, WIRES, Wire
 from abjudge.domain.errors import InputError
 
 

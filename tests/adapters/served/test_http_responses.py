@@ -15,7 +15,7 @@ from tests.support.scripted_server import Reply, ScriptedServer
 # litellm's own models, built while a request is translated; its own filter for this is undone by pytest.
 pytestmark = pytest.mark.filterwarnings("ignore:.*ReadOnly.*:UserWarning")
 
-CASES = [json.loads(line) for line in (Path(__file__).parent.parent / "cases/http_responses.jsonl").open()]
+CASES = [json.loads(line) for line in (Path(__file__).parents[2] / "cases/http_responses.jsonl").open()]
 
 
 def outcome(wire: str, reply: Reply) -> tuple[dict[str, Any], int]:

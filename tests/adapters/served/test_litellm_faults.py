@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from abjudge.adapters.litellm_model import LiteLLMModel
-from abjudge.adapters.waits import wait_s
+from abjudge.adapters.served.litellm_model import LiteLLMModel
+from abjudge.adapters.served.waits import wait_s
 from abjudge.domain.errors import Transient
 from tests.support import bodies
 from tests.support.asking import NAMES, ask, fault, free_port, request, served

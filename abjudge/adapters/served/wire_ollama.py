@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from abjudge.adapters.readings import Reading, count, finish_word, mapping, not_a_reply, repeats_at_the_end, string
+from abjudge.adapters.served.readings import (
+    Reading,
+    count,
+    finish_word,
+    mapping,
+    not_a_reply,
+    repeats_at_the_end,
+    string,
+)
 from abjudge.domain.errors import Permanent, Transient
 
 

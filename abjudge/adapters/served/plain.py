@@ -8,11 +8,11 @@ import json
 import re
 from typing import Any
 
-from abjudge.adapters import wire_openai
-from abjudge.adapters.exchange import Watch, aborted
-from abjudge.adapters.faults import Origin, http_fault
-from abjudge.adapters.plans import unsupported
-from abjudge.adapters.readings import Reading, mapping
+from abjudge.adapters.served import wire_openai
+from abjudge.adapters.served.exchange import Watch, aborted
+from abjudge.adapters.served.faults import Origin, http_fault
+from abjudge.adapters.served.plans import unsupported
+from abjudge.adapters.served.readings import Reading, mapping
 from abjudge.domain.errors import CallError, Permanent, Transient
 
 

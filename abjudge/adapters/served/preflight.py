@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from abjudge.adapters.faults import http_fault, model_not_found
-from abjudge.adapters.providers import Address
-from abjudge.adapters.readings import mapping
-from abjudge.adapters.transport import Answer, Transport, lost, unreachable
+from abjudge.adapters.served.faults import http_fault, model_not_found
+from abjudge.adapters.served.providers import Address
+from abjudge.adapters.served.readings import mapping
+from abjudge.adapters.served.transport import Answer, Transport, lost, unreachable
 from abjudge.domain.errors import CallError
 
 KNOCK_S = 2.0

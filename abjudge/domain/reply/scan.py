@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from abjudge.domain.lenient_json import Read, read_value
+from abjudge.domain.reply.lenient_json import Read, read_value
 
 _OPENING = r"<(?:think|thinking|thought|reasoning|analysis)>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)"
 _CLOSING = r"</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\]|◁/think▷|<\|channel\|>final(?:<\|message\|>)?"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from abjudge.adapters.wires import Wire
+from abjudge.adapters.served.wires import Wire
 from abjudge.domain.calls import Request, Sampling
 from abjudge.domain.errors import Permanent
 

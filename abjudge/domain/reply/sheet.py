@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from abjudge.domain.lenient_json import canonical, join_surrogates
+from abjudge.domain.reply.lenient_json import canonical, join_surrogates
 from abjudge.domain.rubrics import Rubric
 from abjudge.domain.verdicts import Choice, Label, verdict_schema
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from abjudge.adapters.readings import Reading, count, finish_word, mapping, not_a_reply, string
-from abjudge.adapters.wire_openai import JSON_TOOL
+from abjudge.adapters.served.readings import Reading, count, finish_word, mapping, not_a_reply, string
+from abjudge.adapters.served.wire_openai import JSON_TOOL
 
 
 def read(body: dict[str, Any]) -> Reading:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from abjudge.adapters import wire_anthropic, wire_gemini, wire_ollama, wire_openai
-from abjudge.adapters.readings import Reading
+from abjudge.adapters.served import wire_anthropic, wire_gemini, wire_ollama, wire_openai
+from abjudge.adapters.served.readings import Reading
 
 
 class Fold(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from abjudge.adapters.litellm_model import LiteLLMModel
+from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.domain.calls import Request, Sampling
 from abjudge.domain.errors import Transient
 from abjudge.domain.verdicts import verdict_schema

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from abjudge.domain.lenient_json import canonical, read_value
-from abjudge.domain.reply_scan import Found, Scan, scan
+from abjudge.domain.reply.lenient_json import canonical, read_value
+from abjudge.domain.reply.scan import Found, Scan, scan
+from abjudge.domain.reply.sheet import NotAVerdictError, claims_to_be_verdict, is_placeholder_at, read_sheet
 from abjudge.domain.rubrics import Rubric
-from abjudge.domain.verdict_sheet import NotAVerdictError, claims_to_be_verdict, is_placeholder_at, read_sheet
 
 # Past so many different verdicts there is none anyway, and each costs a look through both candidates.
 _DIFFERENT_AT_MOST = 16

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from abjudge.adapters.exchange import Line, Watch
-from abjudge.adapters.plain import ask_plainly
-from abjudge.adapters.plans import (
+from abjudge.adapters.served.exchange import Line, Watch
+from abjudge.adapters.served.plain import ask_plainly
+from abjudge.adapters.served.plans import (
     OLLAMA_DEFAULT_CTX,
     Plan,
     Shape,
@@ -27,12 +27,12 @@ from abjudge.adapters.plans import (
     shape_of,
     unsupported,
 )
-from abjudge.adapters.preflight import preflight
-from abjudge.adapters.providers import DUMMY_KEY, Address, basic, locate
-from abjudge.adapters.readings import Reading, conclude
-from abjudge.adapters.routes import Route, cost_usd, find_route
-from abjudge.adapters.transport import Transport
-from abjudge.adapters.wires import Wire
+from abjudge.adapters.served.preflight import preflight
+from abjudge.adapters.served.providers import DUMMY_KEY, Address, basic, locate
+from abjudge.adapters.served.readings import Reading, conclude
+from abjudge.adapters.served.routes import Route, cost_usd, find_route
+from abjudge.adapters.served.transport import Transport
+from abjudge.adapters.served.wires import Wire
 from abjudge.domain.calls import Request, Response
 from abjudge.domain.errors import CallError
 

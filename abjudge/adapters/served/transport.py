@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from abjudge.adapters.faults import Origin
+from abjudge.adapters.served.faults import Origin
 from abjudge.domain.errors import CallError, InputError, Permanent, Transient
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from abjudge.adapters.readings import mapping
+from abjudge.adapters.served.readings import mapping
 
 Headers = Mapping[str, str]
 

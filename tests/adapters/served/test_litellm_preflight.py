@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from abjudge.adapters.litellm_model import LiteLLMModel
+from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.domain.errors import CallError, InputError, Permanent, Transient
 from tests.support import bodies
 from tests.support.asking import KEY, NAMES, ask, fault, free_port, look, raised, served
@@ -138,8 +138,8 @@ def test_preflight_lets_pass_what_it_cannot_decide(reply: Reply) -> None:
 def test_importing_and_preflight_load_neither_litellm_nor_more_than_they_need() -> None:
     program = f"""
 import asyncio, sys
-from abjudge.adapters.litellm_model import LiteLLMModel
-from abjudge.adapters.waits import wait_s
+from abjudge.adapters.served.litellm_model import LiteLLMModel
+from abjudge.adapters.served.waits import wait_s
 print("litellm" in sys.modules, "aiohttp" in sys.modules)
 try:
     asyncio.run(LiteLLMModel("openai/x", api_base="http://127.0.0.1:{free_port()}/v1", env={{}}).preflight())
