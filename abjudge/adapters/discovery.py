@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from abjudge.adapters.model_store import CATALOGUE, ModelStore
+from abjudge.adapters.embedded.store import CATALOGUE, ModelStore
 from abjudge.domain.families import Lineage, declared, lineage_of
 from abjudge.domain.values import Value
 

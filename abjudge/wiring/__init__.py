@@ -2,7 +2,7 @@
 
 from abjudge.adapters.config_file import read_config
 from abjudge.adapters.discovery import discover
-from abjudge.adapters.model_store import ModelStore
+from abjudge.adapters.embedded.store import ModelStore
 from abjudge.adapters.prompt_files import read_text
 from abjudge.wiring.bench import wire
 from abjudge.wiring.cast import fetch_model

@@ -124,9 +124,7 @@ def _card(workshop: Workshop, role: Role, system: str, seed: int) -> EvaluatorCa
         model=role.name,
         api_base=_shown(role.api_base),
         lineage=workshop.lineage(role.name, workshop.chosen.judge_family),
-        sampling=Sampling(
-            temperature=_judge_temperature(role.name), max_tokens=1024 if role.embedded else 4096, seed=seed
-        ),
+        sampling=Sampling(temperature=_judge_temperature(role), max_tokens=1024 if role.embedded else 4096, seed=seed),
         system=fingerprint(system),
         schema_digest=fingerprint(verdict_schema(FIVE)),
     )
@@ -178,10 +176,11 @@ def _prompt(path: str | None, name: str, option: str) -> str:
     return read_text(Path(path).expanduser() if path else shipped(name), what=option)
 
 
-def _judge_temperature(name: str) -> float | None:
-    """Zero, except where the provider takes no temperature: such models think at their own."""
-    stem = name.rpartition("/")[2]
-    return None if stem.startswith(("o1", "o3", "o4", "gpt-5")) else 0.0
+def _judge_temperature(role: Role) -> float | None:
+    """Zero, except where the provider takes no temperature, and for tiny models, which at zero score all alike."""
+    if role.embedded:
+        return 0.7
+    return None if role.name.rpartition("/")[2].startswith(("o1", "o3", "o4", "gpt-5")) else 0.0
 
 
 def _caveats(cards: Sequence[EvaluatorCard], both_orders: bool) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from abjudge.adapters.config_file import Config
 from abjudge.adapters.discovery import Found, discover, lineage_for
-from abjudge.adapters.embedded import EmbeddedChat
-from abjudge.adapters.model_store import CATALOGUE, ModelStore
+from abjudge.adapters.embedded.chat import EmbeddedChat
+from abjudge.adapters.embedded.store import CATALOGUE, ModelStore
 from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.domain.errors import InputError, Permanent
 from abjudge.domain.families import Lineage, declared, lineage_of

@@ -17,7 +17,7 @@ import pytest
 import vcr
 
 from abjudge.adapters.discovery import OLLAMA, discover
-from abjudge.adapters.model_store import ModelStore
+from abjudge.adapters.embedded.store import ModelStore
 
 FOLDER = Path(__file__).parents[2] / "cassettes"
 ORIGINS = FOLDER / "origins.json"

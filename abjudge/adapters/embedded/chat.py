@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from abjudge.adapters import grammar
-from abjudge.adapters.gguf import GgufHead, read_gguf_head
-from abjudge.adapters.native import load_server
+from abjudge.adapters.embedded import grammar
+from abjudge.adapters.embedded.gguf import GgufHead, read_gguf_head
+from abjudge.adapters.embedded.native import load_server
 from abjudge.domain.calls import Request, Response, Sampling
 from abjudge.domain.errors import CallError, Permanent, Transient
 from abjudge.domain.status import Status

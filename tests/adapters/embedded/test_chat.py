@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abjudge.adapters import grammar
-from abjudge.adapters.embedded import EmbeddedChat
-from abjudge.adapters.gguf import read_gguf_head
-from abjudge.adapters.model_store import CATALOGUE, ModelStore
+from abjudge.adapters.embedded import grammar
+from abjudge.adapters.embedded.chat import EmbeddedChat
+from abjudge.adapters.embedded.gguf import read_gguf_head
+from abjudge.adapters.embedded.store import CATALOGUE, ModelStore
 from abjudge.domain.calls import Request, Response, Sampling
 from abjudge.domain.errors import Permanent, Transient
 from abjudge.domain.rubrics import FIVE
@@ -403,7 +403,7 @@ def test_a_closed_model_can_be_closed_again_and_asked_again() -> None:
 LONG_CALL = """
 import asyncio, sys
 from pathlib import Path
-from abjudge.adapters.embedded import EmbeddedChat
+from abjudge.adapters.embedded.chat import EmbeddedChat
 from abjudge.domain.calls import Request, Sampling
 async def main():
     chat = EmbeddedChat("embedded/it", Path(sys.argv[1]), context=4096, sha256="0")

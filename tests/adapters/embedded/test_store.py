@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from abjudge.adapters.model_store import CATALOGUE, EmbeddedModel, ModelStore, Package, redact
+from abjudge.adapters.embedded.store import CATALOGUE, EmbeddedModel, ModelStore, Package, redact
 from abjudge.domain.errors import CallError, InputError, Permanent, Transient
 
 WHOLE = b"GGUF and then some numbers"

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, ClassVar
 
-from abjudge.adapters.model_catalogue import CATALOGUE, EmbeddedModel, Package
+from abjudge.adapters.embedded.catalogue import CATALOGUE, EmbeddedModel, Package
 from abjudge.domain.errors import CallError, InputError, Permanent, Transient
 
 __all__ = ["CATALOGUE", "EmbeddedModel", "ModelStore", "Package", "default_root", "redact"]
