@@ -16,9 +16,9 @@ from abjudge.domain.status import Status
 
 ARMS: tuple[Arm, Arm] = ("baseline", "scaffolded")
 _HEADLINES = {
-    "baseline": "The baseline response is better.",
-    "scaffolded": "The scaffolded response is better.",
-    "tie": "Neither response is better: a tie.",
+    "baseline": "The judge prefers the baseline response",
+    "scaffolded": "The judge prefers the scaffolded response",
+    "tie": "The judge finds neither response better: a tie",
 }
 
 
@@ -29,6 +29,7 @@ def render(outcomes: Sequence[Outcome], *, width: int = 80, colour: bool = False
     shared: Observation | None = None
     for outcome in outcomes:
         console.rule(f"scaffold {printable(outcome.scaffold.name)} | judge {outcome.evaluator.model}", characters="-")
+        console.print(f"producer {outcome.subject.model}, seed {outcome.subject.sampling.seed}", markup=False)
         for arm in ARMS:
             seen = outcome.observations.get(arm)
             if seen is not None and seen is not shared and not (arm == "baseline" and _same(seen, shared)):
@@ -66,7 +67,8 @@ def _verdict(console: Console, outcome: Outcome) -> None:
         if outcome.message:
             console.print(Text(printable(outcome.message)))
     else:
-        console.print(Text(_HEADLINES[outcome.verdict], style="bold green"))
+        looks = " in both orders." if outcome.order == "both" and outcome.verdict != "tie" else "."
+        console.print(Text(_HEADLINES[outcome.verdict] + looks, style="bold green"))
         if "position_inconsistent" in outcome.notes:
             console.print("The two orders did not agree (position_inconsistent), so neither is believed.")
     if outcome.criteria and outcome.totals:

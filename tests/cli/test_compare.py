@@ -49,7 +49,7 @@ def test_a_comparison_ends_with_a_verdict_in_words(world):
     done = compare(world, "--both-orders")
 
     assert done.code == 0
-    assert "The scaffolded response is better." in done.out
+    assert "The judge prefers the scaffolded response in both orders." in done.out
     assert "a long answer" in done.out
 
 

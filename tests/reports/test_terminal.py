@@ -16,7 +16,7 @@ def report(width=80, **bench):
 def test_the_verdict_is_said_in_plain_words_with_both_totals():
     text = report(judge=FakeModel(lambda r: verdict_json(4, 3)), seed=2)
 
-    assert "response is better." in text
+    assert "The judge prefers the" in text
     assert "20.0" in text
     assert "15.0" in text
 
@@ -33,7 +33,7 @@ def test_a_failure_is_told_as_a_failure():
 
     assert "No verdict: harness_error (quota)" in text
     assert "The quota is spent." in text
-    assert "better" not in text
+    assert "prefers" not in text
 
 
 def test_every_leak_is_told():
