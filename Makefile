@@ -12,7 +12,7 @@ PROMPT ?= How do I get a stripped screw out of a piece of wood?
 # Taken as it was typed: neither make nor the shell looks for a $ in it.
 export ABJUDGE_TRY_PROMPT := $(value PROMPT)
 
-.PHONY: help setup models try check test test-slow bench cassettes constraints schemas clean
+.PHONY: help setup models try check test test-slow bench cassettes readme constraints schemas clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,9 @@ constraints: $(READY) ## pin every dependency again, with hashes
 	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header; } > constraints.new
 	@mv constraints.new constraints.txt
+
+readme: $(READY) ## run the README's first command and write its output into the README again
+	$(BIN)/python -m tests.support.readme
 
 schemas: $(READY) ## write the published JSON Schemas again
 	$(BIN)/python -m tests.support.write_schemas

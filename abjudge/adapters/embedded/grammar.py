@@ -9,8 +9,8 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-# A sentence: without the first letter and the full stop, small models fill strings with punctuation such as ":{".
-SENTENCE: Schema = {"type": "string", "pattern": r"^[A-Z][A-Za-z0-9 ,'\-]{14,70}\.$"}
+# A sentence: words of a bearable length with a full stop, or else small models fill strings with ":{" and "1000000".
+SENTENCE: Schema = {"type": "string", "pattern": r"^[A-Z][a-z']{0,12}(,? [A-Za-z'-]{1,14}){3,14}\.$"}
 
 # llguidance's own key: without it a model may put any white space between two tokens, and small ones do until they
 # run out of tokens.
