@@ -42,8 +42,10 @@ def shape(text: str) -> list[str]:
 
 
 def main() -> None:
+    # Without the outer make's settings, which would print the folder's name.
+    world = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(
-        commands()[0], shell=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        commands()[0], shell=True, cwd=ROOT, env=world, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     print(done.stdout)
     if done.returncode:
