@@ -60,10 +60,10 @@ def conflicts(found: Sequence[Doubt]) -> tuple[str, ...]:
 def differences(scaffold_names: Sequence[str]) -> tuple[str, ...]:
     """All in which the arms differ, in words. Model, address, sampling and caps are shared by construction."""
     if all(name == "none" for name in scaffold_names):
-        return ("nothing: both arms are asked the same (A versus A)",)
+        return ("nothing: both are asked the same (A versus A)",)
     return (
-        "system prompt: the marked scaffold block",
-        "user message: the [COGNITIVE SCAFFOLD] block before the prompt",
+        "the marked scaffold block of the system prompt",
+        "the [COGNITIVE SCAFFOLD] block before the prompt",
     )
 
 

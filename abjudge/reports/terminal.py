@@ -95,7 +95,8 @@ def _look(judgment: Judgment) -> str:
 
 def _trust(console: Console, outcome: Outcome) -> None:
     """What a reader must know before believing the headline."""
-    lines = [f"conflict: {c}" for c in outcome.environment.conflicts]
+    lines = [f"the arms differ in {d}" for d in outcome.environment.differences]
+    lines += [f"conflict: {c}" for c in outcome.environment.conflicts]
     lines += [f"caveat: {c}" for c in outcome.environment.caveats]
     for arm, seen in outcome.observations.items():
         lines += [f"{arm} may give itself away: {leak.kind} {printable(leak.text)!r}" for leak in seen.leaks]

@@ -7,6 +7,7 @@ from abjudge.adapters.ledger import MemoryLedger, RunFolder, chain_faults, read_
 from abjudge.app.compare import Bench
 from abjudge.app.verify import verify
 from abjudge.domain.cases import Case
+from abjudge.domain.errors import InputError
 from abjudge.ports import Ledger
 
 
@@ -32,6 +33,11 @@ def open_ledger(out: Path | None, bench: Bench, cases: Sequence[Case]) -> Ledger
 
 
 def verify_run(folder: Path) -> tuple[str, ...]:
-    """Everything that is wrong with the run in `folder`; empty where it is intact."""
-    manifest, records = read_run(folder)
+    """Everything that is wrong with the run in `folder`; empty where it is intact. InputError where there is no run."""
+    try:
+        manifest, records = read_run(folder)
+    except InputError as error:
+        if error.code == "no_run":
+            raise
+        return (str(error),)
     return (*chain_faults(folder), *verify(manifest, records))

@@ -98,3 +98,11 @@ def test_a_changed_plan_is_found(kept):
     (kept / MANIFEST).write_text(json.dumps(manifest), "utf-8")
 
     assert any("manifest" in fault for fault in verify_run(kept))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"kind": "outcome"}\n' * 2, b"\x00" * 64])
+def test_a_ledger_of_rubbish_is_not_intact_and_raises_nothing(kept, content):
+    (kept / LEDGER).write_bytes(content)
+
+    assert isinstance(verify_run(kept), tuple)
+    assert verify_run(kept) or content == b""

@@ -245,6 +245,27 @@ def test_the_settings_file_stands_for_options_and_the_command_line_wins(world, t
     assert "settings from abjudge.toml" in done.err
 
 
+def test_a_key_from_the_settings_file_opens_the_door_and_never_shows(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("abjudge.toml").write_text('[keys]\nOPENAI_API_KEY = "sk-from-the-file-0123"\n', "utf-8")
+
+    done = compare(world, "--json", "--out", tmp_path / "run")
+
+    assert world.seen[-1].headers["authorization"] == "Bearer sk-from-the-file-0123"
+    written = "".join(p.read_text("utf-8") for p in (tmp_path / "run").iterdir())
+    assert "sk-from-the-file" not in done.out + done.err + written
+
+
+def test_a_provider_that_nobody_knows_is_told_before_anybody_is_paid(world):
+    base = f"{world.url}/v1"
+    named = ("--producer", "openai/one", "--api-base", base, "--judge", "nobody/two", *FAMILIES)
+
+    done = abjudge("compare", "--prompt", "x", *named, "--scaffold", "text:Think.")
+
+    assert (done.code, [s.method for s in world.seen if s.method == "POST"]) == (2, [])
+    assert "nobody/two" in done.err
+
+
 def test_a_declared_conflict_is_printed_in_the_report(world):
     base = f"{world.url}/v1"
     done = abjudge(

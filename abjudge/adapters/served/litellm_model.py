@@ -92,9 +92,12 @@ class LiteLLMModel:
 
     async def preflight(self) -> None:
         """Raises `CallError` for a missing or refused key, a dead address or an absent model, `InputError` for a
-        malformed address. Asks nothing that costs money and does not import litellm.
+        malformed address or an unknown provider. Asks nothing that costs money, and imports litellm only for a
+        provider that nobody but litellm knows.
         """
         await preflight(self._address, self._transport, proxies=self._proxies)
+        if not self._address.known and self._route is None:
+            await asyncio.to_thread(self._find_route)
 
     async def complete(self, request: Request, *, watch: Watch | None = None) -> Response:
         """One call. A provider that refuses the way the reply's shape was asked for is asked once more in a weaker way,

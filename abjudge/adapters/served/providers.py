@@ -68,6 +68,11 @@ class Address:
     userinfo: str | None = field(default=None, repr=False)
 
     @property
+    def known(self) -> bool:
+        """Whether the provider stands in our own tables, so that litellm need not be asked whether there is one."""
+        return self.provider in _KEYS
+
+    @property
     def origin(self) -> Origin:
         secrets = [self.key or "", self.userinfo or "", *(unquote(self.userinfo or "").split(":", 1))]
         wire = self.wire.name if self.wire else None
