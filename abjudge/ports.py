@@ -1,10 +1,11 @@
 """The places where the world begins: a model, a scaffold, a judge, a ledger. Protocols only."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, Self
+from collections.abc import Callable
+from typing import Protocol, Self
 
 from abjudge.domain.blinding import Shown
 from abjudge.domain.calls import Request, Response
+from abjudge.domain.records import Record
 from abjudge.domain.verdicts import VerdictReading
 
 Watch = Callable[[str], bool]
@@ -62,7 +63,15 @@ class Evaluator(Protocol):
 class Ledger(Protocol):
     """Where records go, in order, never to be changed."""
 
-    def append(self, record: Mapping[str, Any]) -> None: ...
+    def append(self, record: Record) -> None: ...
+
+    def append_once(self, record: Record) -> None:
+        """Append, unless the very same record stands there already."""
+        ...
+
+    def sync(self) -> None:
+        """Force what was appended to the disk; blocks for as long as that takes."""
+        ...
 
     def __enter__(self) -> Self: ...
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from abjudge.app.compare import Bench, Judge
+from abjudge.app.bench import Bench, Judge
 from abjudge.app.roles import BlindEvaluator, Producer
 from abjudge.domain.blinding import Shown
 from abjudge.domain.calls import Limits, Request, Response, Sampling
@@ -14,6 +14,7 @@ from abjudge.domain.cases import Case
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.errors import CallError
 from abjudge.domain.families import Lineage
+from abjudge.domain.records import Record
 from abjudge.domain.rubrics import FIVE
 from abjudge.domain.verdicts import VerdictReading
 from abjudge.ports import Model, Scaffold, Watch
@@ -78,11 +79,19 @@ class FakeEvaluator:
 
 
 class ListLedger:
+    """Keeps the records, as JSON would give them back."""
+
     def __init__(self) -> None:
         self.records: list[dict[str, Any]] = []
 
-    def append(self, record: Any) -> None:
-        self.records.append(json.loads(json.dumps(dict(record))))
+    def append(self, record: Record) -> None:
+        self.records.append(json.loads(json.dumps(record.model_dump(mode="json"))))
+
+    def append_once(self, record: Record) -> None:
+        if record.model_dump(mode="json") not in self.records:
+            self.append(record)
+
+    def sync(self) -> None: ...
 
     def __enter__(self) -> "ListLedger":
         return self

@@ -54,30 +54,48 @@ class Producer:
     limits: Limits
     own_names: tuple[str, ...] = ()
 
-    async def respond(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Observation:
-        """What the arm says. The baseline takes no scaffold; a scaffold of None text asks both arms the same."""
+    def request(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Request:
+        """What the arm is asked. The baseline takes no scaffold; a scaffold without text asks both arms the same.
+
+        Each repetition has a seed of its own, or it would get the same words again.
+        """
+        seed = None if self.sampling.seed is None else self.sampling.seed + repetition
         text = scaffold.text if scaffold and arm == "scaffolded" else None
-        request = Request(
+        return Request(
             system=self.baseline_system if text is None else self.scaffolded_system,
             user=case.prompt if text is None else inject(text, case.prompt),
-            sampling=self.sampling,
+            sampling=self.sampling.model_copy(update={"seed": seed}),
             timeout_s=self.limits.timeout_s,
         )
+
+    def observation_id(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int) -> str:
+        """The name of what this arm will say, known before it is asked."""
+        return self._id(self.request(case, arm, scaffold, repetition), case, arm, repetition)
+
+    async def respond(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Observation:
+        """What the arm says."""
+        request = self.request(case, arm, scaffold, repetition)
         response = await ask(self.model, request, retries_allowed=self.limits.retries)
         answer, thinking = strip_thinking(response.text)
         if response.status is Status.COMPLETED and not answer.strip():
             reason = "empty_content_thinking_only" if thinking else "empty"
             response = response.with_(status=Status.SUBJECT_ERROR, reason=response.reason or reason)
+        words = scaffold.text if scaffold else None
         return Observation(
-            id=fingerprint([self.model.name, request, case.digest, arm, repetition]),
+            id=self._id(request, case, arm, repetition),
             case_id=case.id,
             arm=arm,
             scaffold=scaffold.name if scaffold else None,
+            scaffold_digest=scaffold.digest if scaffold else None,
             repetition=repetition,
             response=response,
-            leaks=find_leaks(answer, scaffold=text or "", prompt=case.prompt, names=self.own_names),
+            leaks=find_leaks(answer, scaffold=words or "", prompt=case.prompt, names=self.own_names),
             notes=("thinking_hidden_from_judge",) if thinking else (),
         )
+
+    def _id(self, request: Request, case: Case, arm: Arm, repetition: int) -> str:
+        asked = {"system": request.system, "user": request.user, "sampling": request.sampling}
+        return fingerprint([self.model.name, asked, case.id, arm, repetition])
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The only result: one case, two responses, and what a blind judge made of them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from abjudge.domain.blinding import Arm, Assignment, Seal
 from abjudge.domain.calls import Response
@@ -35,6 +35,7 @@ class Observation(Value):
     case_id: str
     arm: Arm
     scaffold: str | None
+    scaffold_digest: str | None = None
     repetition: int
     response: Response
     leaks: tuple[Leak, ...] = ()
@@ -50,7 +51,10 @@ class Observation(Value):
 
 
 class Judgment(Value):
-    """One reading of one pair in one order. The seal was in the ledger first; nonce and assignment open it."""
+    """One reading of one pair in one order. The seal was in the ledger first; nonce and assignment open it.
+
+    `shown` is the fingerprint of what the judge was shown, so that neither response can be changed afterwards.
+    """
 
     kind: Literal["judgment"] = "judgment"
     id: str
@@ -63,6 +67,7 @@ class Judgment(Value):
     seal: Seal
     nonce: str
     assignment: Assignment
+    shown: str
     response: Response
     reading: VerdictReading
     status: Status
@@ -155,11 +160,3 @@ def mean_criteria(judgments: tuple[Judgment, ...]) -> dict[str, dict[Arm, float]
         name: {arm: sum(s[j.assignment.label_of(arm)][name] for j, s in sheets) / len(sheets) for arm in arms}
         for name in sheets[0][1]["A"]
     }
-
-
-def as_record(outcome: Outcome) -> dict[str, Any]:
-    """The ledger's line for an Outcome: observations and judgments, which have lines of their own, by their ids."""
-    record = outcome.model_dump(mode="json", exclude={"observations", "judgments"})
-    record["observations"] = {arm: seen.id for arm, seen in outcome.observations.items()}
-    record["judgments"] = [judgment.id for judgment in outcome.judgments]
-    return record

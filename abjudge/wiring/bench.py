@@ -12,7 +12,7 @@ from abjudge.adapters.human import at_terminal
 from abjudge.adapters.prompt_files import read_text, shipped
 from abjudge.adapters.scaffolds import FixedScaffold, parse_scaffold
 from abjudge.app import fairness
-from abjudge.app.compare import Bench, Judge
+from abjudge.app.bench import Bench, Judge
 from abjudge.app.roles import BlindEvaluator, Producer
 from abjudge.domain.calls import Limits, Sampling
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject

@@ -307,7 +307,7 @@ def test_ctrl_c_ends_with_130_and_what_was_done_is_kept(tmp_path):
         )
         deadline = time.monotonic() + 60
         ledger = tmp_path / "run" / "ledger.jsonl"
-        while not (ledger.exists() and ledger.stat().st_size) and time.monotonic() < deadline:
+        while not (ledger.exists() and b"observation" in ledger.read_bytes()) and time.monotonic() < deadline:
             time.sleep(0.05)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
@@ -315,7 +315,7 @@ def test_ctrl_c_ends_with_130_and_what_was_done_is_kept(tmp_path):
     assert (child.returncode, out) == (130, "")
     assert "Interrupted" in err
     assert "Traceback" not in err
-    assert json.loads(ledger.read_text("utf-8"))["kind"] == "observation"
+    assert b'"kind":"observation"' in ledger.read_bytes()
     assert abjudge("verify", tmp_path / "run").code == 0
 
 

@@ -54,6 +54,13 @@ player = vcr.VCR(
 player.register_matcher("json", same_json)
 
 
+def cassette(name: str) -> Any:
+    """The cassette of this name, played; while recording, a new one."""
+    if RECORDING:
+        (FOLDER / f"{name}.yaml").unlink(missing_ok=True)
+    return player.use_cassette(f"{name}.yaml")
+
+
 @pytest.fixture(scope="session")
 def origins() -> Iterator[dict[str, dict[str, str]]]:
     """For each wire its model and address: as recorded, or as they are being recorded now."""

@@ -13,7 +13,7 @@ from abjudge.app.roles import ask
 from abjudge.domain.calls import Request, Sampling
 from abjudge.domain.status import Status
 from tests.fakes import CASE, FakeScaffold, ListLedger, make_bench
-from tests.wires.conftest import FOLDER, RECORDING, player
+from tests.wires.conftest import FOLDER, RECORDING, cassette, player
 
 WIRES = ("openai", "ollama", "ollama_chat", "gemini")
 CAPITAL = {
@@ -45,9 +45,9 @@ def replay(name, origin, request, **options):
         finally:
             await asked.close()
 
-    with player.use_cassette(f"{name}.yaml") as cassette:
+    with cassette(name) as tape:
         response = asyncio.run(once())
-    assert RECORDING or cassette.all_played
+    assert RECORDING or tape.all_played
     return response
 
 
@@ -103,10 +103,10 @@ def test_a_whole_comparison_over_two_wires(origins):
             await producer.close()
             await judge.close()
 
-    with player.use_cassette("comparison.yaml") as cassette:
+    with cassette("comparison") as tape:
         (outcome,) = asyncio.run(once())
 
-    assert RECORDING or cassette.all_played
+    assert RECORDING or tape.all_played
     assert all(seen.usable for seen in outcome.observations.values())
     assert outcome.status in (Status.COMPLETED, Status.EVALUATOR_ERROR)
 
