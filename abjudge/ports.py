@@ -1,12 +1,15 @@
 """The places where the world begins: a model, a scaffold, a judge, a ledger. Protocols only."""
 
-from collections.abc import Callable
-from typing import Protocol, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Protocol, Self, TypeVar
 
 from abjudge.domain.blinding import Shown
-from abjudge.domain.calls import Request, Response
+from abjudge.domain.calls import Price, Request, Response
 from abjudge.domain.records import Record
 from abjudge.domain.verdicts import VerdictReading
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 Watch = Callable[[str], bool]
 """Called with every piece of text as it streams in; returning True stops the generation at once."""
@@ -29,6 +32,10 @@ class Model(Protocol):
 
         With `watch` the answer is streamed; what is returned is the same.
         """
+        ...
+
+    async def price(self) -> Price | None:
+        """What its tokens cost; None where nobody knows."""
         ...
 
     async def close(self) -> None:
@@ -76,3 +83,13 @@ class Ledger(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
+
+
+class Engine(Protocol):
+    """Where comparisons are carried out. The driver streams cases in and stays the only writer of the ledger."""
+
+    def run(
+        self, cases: Iterable[Item], work: Callable[[Item], Awaitable[Result]], *, at_once: int
+    ) -> AsyncIterator[Result]:
+        """The results as they come, in no order, with at most `at_once` cases under way. A fault ends the run."""
+        ...

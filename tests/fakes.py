@@ -9,7 +9,7 @@ from typing import Any
 from abjudge.app.bench import Bench, Judge
 from abjudge.app.roles import BlindEvaluator, Producer
 from abjudge.domain.blinding import Shown
-from abjudge.domain.calls import Limits, Request, Response, Sampling
+from abjudge.domain.calls import Limits, Price, Request, Response, Sampling
 from abjudge.domain.cases import Case
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.errors import CallError
@@ -46,6 +46,9 @@ class FakeModel:
         if isinstance(reply, CallError):
             raise reply
         return reply if isinstance(reply, Response) else Response(text=reply, finish_reason="stop", model=self.name)
+
+    async def price(self) -> Price:
+        return Price(prompt=0.0, answer=0.0)
 
     async def close(self) -> None:
         self.closed = True

@@ -1,7 +1,7 @@
 """One comparison: scaffold, two responses at once, a sealed order, a blind verdict."""
 
 from abjudge.app import retries
-from abjudge.app.bench import Bench, all_done
+from abjudge.app.bench import Bench, Judge, all_done
 from abjudge.app.known import NOTHING, Known
 from abjudge.app.trial import Failure, Pair, Trial
 from abjudge.domain.blinding import Arm
@@ -20,20 +20,28 @@ async def compare(
 
     `index` is the case's place in its run: the order of showing is balanced over every four places. A failure is an
     Outcome with its status; nothing is judged without both responses, and none is asked for without its scaffold. What
-    is `known` is not asked again.
+    is `known` is not asked again, and what is settled makes no new Outcome.
     """
-    had = await all_done(_retrieve(scaffold, case, bench, ledger, known) for scaffold in bench.scaffolds)
+    open_seats = [
+        (scaffold, judge)
+        for scaffold in bench.scaffolds
+        for judge in bench.judges
+        if (scaffold.name, judge.evaluator.name, repetition) not in known.settled
+    ]
+    scaffolds = list(dict.fromkeys(scaffold for scaffold, _ in open_seats))
+    had = await all_done(_retrieve(scaffold, case, bench, ledger, known) for scaffold in scaffolds)
+    texts = {text.name: (text, failure) for text, failure in had}
     usable = [text for text, failure in had if failure is None]
     pairs = await _produce(case, usable, bench, ledger, repetition, known) if usable else {}
     if pairs:
         bench.say("judging blind" + (" in both orders" if bench.both_orders else ""))
-    return tuple(
-        await all_done(
-            Trial(case, text, judge, bench, ledger, known, repetition, index).conduct(pairs.get(text.name, {}), failure)
-            for text, failure in had
-            for judge in bench.judges
-        )
-    )
+
+    async def conduct(scaffold: Scaffold, judge: Judge) -> Outcome:
+        text, failure = texts[scaffold.name]
+        trial = Trial(case, text, judge, bench, ledger, known, repetition, index)
+        return await trial.conduct(pairs.get(text.name, {}), failure)
+
+    return tuple(await all_done(conduct(scaffold, judge) for scaffold, judge in open_seats))
 
 
 async def _retrieve(

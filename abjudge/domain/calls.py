@@ -68,3 +68,15 @@ class Response(Value):
     stop_token_leak: tuple[str, ...] = ()
     loop: str | None = None
     notes: tuple[str, ...] = ()
+
+
+class Price(Value):
+    """US dollars for one token of prompt and of answer; zero for a model that nobody bills."""
+
+    prompt: float
+    answer: float
+
+    def worst(self, request: Request) -> float:
+        """The most that a call can cost: a token for every two bytes of prompt, and the whole cap of the answer."""
+        sent = len(request.system.encode("utf-8", "replace")) + len(request.user.encode("utf-8", "replace"))
+        return sent / 2 * self.prompt + (request.sampling.max_tokens or 4096) * self.answer

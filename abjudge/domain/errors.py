@@ -6,6 +6,7 @@
     ├── CallError           a call to the world could not be carried out                      exit 3
     │   ├── Transient       a fault of transport: trying again may help (429, 5xx, time-out)
     │   └── Permanent       trying again would fail again (key, quota, unknown model, filter)
+    ├── RunStopped          a run was stopped before its end; what was done is kept           exit 3
     └── LedgerError         a run folder cannot be written, or is not the one it should be    exit 3
 
 Messages say what, where, what was expected and got, and what to do next. They never hold a key.
@@ -81,6 +82,14 @@ class Transient(CallError):
 
 class Permanent(CallError):
     """A fault that would come again: missing or refused key, quota, unknown model, filter, malformed answer."""
+
+
+class RunStopped(AbjudgeError):
+    """A run ends before its plan does: budget spent, key refused, server gone. It can be resumed."""
+
+    def __init__(self, reason: str, message: str, *, hint: str | None = None) -> None:
+        self.reason = reason
+        super().__init__(message, hint=hint)
 
 
 class LedgerError(AbjudgeError):

@@ -22,7 +22,7 @@ from typing import Any
 from abjudge.adapters.embedded import grammar
 from abjudge.adapters.embedded.gguf import GgufHead, read_gguf_head
 from abjudge.adapters.embedded.native import load_server
-from abjudge.domain.calls import Request, Response, Sampling
+from abjudge.domain.calls import Price, Request, Response, Sampling
 from abjudge.domain.errors import CallError, Permanent, Transient
 from abjudge.domain.status import Status
 from abjudge.ports import Watch
@@ -104,6 +104,9 @@ class EmbeddedChat:
             return await asyncio.wrap_future(job.future)
         finally:
             job.stopped = True  # cancelled: the generation ends at its next token or batch
+
+    async def price(self) -> Price:
+        return Price(prompt=0.0, answer=0.0)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.stop, wait_s=10.0)

@@ -33,7 +33,7 @@ from abjudge.adapters.served.readings import Reading, conclude
 from abjudge.adapters.served.routes import Route, cost_usd, find_route
 from abjudge.adapters.served.transport import Transport
 from abjudge.adapters.served.wires import Wire
-from abjudge.domain.calls import Request, Response
+from abjudge.domain.calls import Price, Request, Response
 from abjudge.domain.errors import CallError
 
 _MODES: tuple[str | None, ...] = ("json_schema", "json_object", None)
@@ -135,11 +135,28 @@ class LiteLLMModel:
             }
         )
 
+    async def price(self) -> Price | None:
+        """The dearest tier of litellm's list; an Ollama bills nobody. None where the list does not know the model."""
+        if self._address.provider in ("ollama", "ollama_chat"):
+            return Price(prompt=0.0, answer=0.0)
+        route = await asyncio.to_thread(self._find_route) if self._route is None else self._route
+        listed = route.price or {}
+        tiers = {
+            kind: [
+                v for k, v in listed.items() if k.startswith(f"{kind}_cost_per_token") and isinstance(v, int | float)
+            ]
+            for kind in ("input", "output")
+        }
+        if not tiers["input"] or not tiers["output"]:
+            return None
+        return Price(prompt=float(max(tiers["input"])), answer=float(max(tiers["output"])))
+
     async def close(self) -> None:
         await self._transport.close()
 
     def _find_route(self) -> Route:
-        self._route = find_route(_litellm(), self._address, plain=self._plain)
+        if self._route is None:
+            self._route = find_route(_litellm(), self._address, plain=self._plain)
         return self._route
 
     def _shape(self, route: Route, request: Request, *, stream: bool) -> Shape:
