@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from abjudge import measure
     from abjudge.domain.errors import (
         AbjudgeError,
         CallError,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from abjudge.domain.reply.reader import parse_verdict
     from abjudge.domain.status import ClaimVerdict, Status
     from abjudge.domain.verdicts import VerdictReading, verdict_schema
-    from abjudge.library import compare, compare_sync
+    from abjudge.library import compare, compare_sync, read_prompts
 
 # Each public name and where it lives. They are imported when they are first used, so that `import abjudge` and
 # `abjudge --help` cost nothing that they do not need.
@@ -36,6 +37,7 @@ _HOMES = {
     "compare": "library",
     "compare_sync": "library",
     "parse_verdict": "domain.reply.reader",
+    "read_prompts": "library",
     "verdict_schema": "domain.verdicts",
 }
 __all__ = [
@@ -52,12 +54,16 @@ __all__ = [
     "VerdictReading",
     "compare",
     "compare_sync",
+    "measure",
     "parse_verdict",
+    "read_prompts",
     "verdict_schema",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "measure":
+        return import_module("abjudge.measure")
     if name not in _HOMES:
         raise AttributeError(f"module 'abjudge' has no attribute {name!r}")
     value = getattr(import_module(f"abjudge.{_HOMES[name]}"), name)

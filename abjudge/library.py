@@ -1,4 +1,4 @@
-"""The library's one verb: what `abjudge compare` does, without printing."""
+"""The library's verbs: what the commands do, without printing."""
 
 import asyncio
 import os
@@ -10,6 +10,7 @@ from abjudge.app.compare import compare as run_compare
 from abjudge.domain.cases import single_case
 from abjudge.domain.outcomes import Outcome
 from abjudge.wiring import Choices, open_ledger, read_config, wire
+from abjudge.wiring import read_prompts as read_table_of_prompts
 
 
 async def compare(
@@ -42,6 +43,14 @@ async def compare(
     async with bench:
         with open_ledger(Path(out) if out else None, bench, [case]) as ledger:
             return await run_compare(case, bench, ledger)
+
+
+def read_prompts(path: str | Path) -> list[dict[str, str]]:
+    """The rows of a CSV or JSONL file of prompts, every column as text and in the order of the file.
+
+    Raises InputError(code, line, message) where the file is not in order; `line` counts from 1 in the file.
+    """
+    return read_table_of_prompts(path)
 
 
 def compare_sync(prompt: str, **options: Any) -> tuple[Outcome, ...]:

@@ -172,7 +172,7 @@ class Manifest:
         cases = hashlib.sha256()
         try:
             for case in self.cases():
-                cases.update(case.digest.encode())
+                cases.update(_encoded_case(case))
         except InputError as error:
             return str(error)
         header = {key: value for key, value in self.header.items() if key != "digest"}
@@ -281,8 +281,9 @@ def _write_manifest(path: Path, plan: Mapping[str, Any], cases: Iterable[Case]) 
         raise FileExistsError(path)
     with body.open("wb") as out:
         for case in cases:
-            digest.update(case.digest.encode())
-            out.write((b",\n" if count else b"") + _encoded_case(case))
+            line = _encoded_case(case)
+            digest.update(line)
+            out.write((b",\n" if count else b"") + line)
             count += 1
     header = {**plan, "cases_count": count, "cases_digest": PREFIX + digest.hexdigest()}
     header["digest"] = fingerprint(header)

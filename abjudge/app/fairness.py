@@ -42,7 +42,7 @@ class Doubt:
 
 def doubts(subject: Subject, judges: Sequence[EvaluatorCard]) -> tuple[Doubt, ...]:
     """At most one doubt for each judge; people raise none."""
-    found = (_doubt(subject, judge) for judge in judges if judge.kind == "model")
+    found = (_doubt(subject, judge) for judge in judges if judge.kind != "human")
     return tuple(doubt for doubt in found if doubt is not None)
 
 

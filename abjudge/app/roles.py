@@ -17,7 +17,7 @@ from abjudge.domain.reply.reader import parse_verdict
 from abjudge.domain.rubrics import FIVE, Rubric
 from abjudge.domain.status import Status
 from abjudge.domain.verdicts import VerdictReading, verdict_schema
-from abjudge.ports import Model
+from abjudge.ports import Model, Scaffold
 
 Clock = Callable[[], float]
 
@@ -100,7 +100,10 @@ class Producer:
 
 @dataclass(frozen=True)
 class BlindEvaluator:
-    """A model as judge. It is given what is shown, and nothing that names an arm."""
+    """A model as judge. It is given what is shown, and nothing that names an arm.
+
+    With a `scaffold` it is a companion: a judge that is itself given guidance, beside the independent one.
+    """
 
     model: Model
     system: str
@@ -108,15 +111,25 @@ class BlindEvaluator:
     limits: Limits
     rubric: Rubric = FIVE
 
+    scaffold: Scaffold | None = None
+
     @property
     def name(self) -> str:
-        return self.model.name
+        return f"{self.model.name}+{self.scaffold.name}" if self.scaffold else self.model.name
 
     async def judge(self, shown: Shown) -> tuple[Response, VerdictReading]:
-        """The judge's reply as seen, and what it comes to. A call that failed gives a reading with its reason."""
+        """The judge's reply as seen, and what it comes to. A call that failed gives a reading with its reason.
+
+        A companion judge reads its own scaffold first; CallError where that cannot be had.
+        """
+        message = judge_message(shown)
+        if self.scaffold is not None:
+            scaffold = self.scaffold
+            text, _ = await retries.call(lambda: scaffold.retrieve(shown.prompt), retries=self.limits.retries)
+            message = inject(text, message) if text else message
         request = Request(
             system=self.system,
-            user=judge_message(shown),
+            user=message,
             sampling=self.sampling,
             reply_schema=verdict_schema(self.rubric),
             timeout_s=self.limits.timeout_s,

@@ -57,8 +57,10 @@ class Sweep:
         """One case: every scaffold, its judges, every repetition, and the controls of this place."""
         index, case = place
         known = self.known.get(case.id, NOTHING)
-        seats = self.plan.judges_of(index, len(self.bench.judges))
-        bench = replace(self.bench, judges=tuple(self.bench.judges[n] for n in seats))
+        jury = [judge for judge in self.bench.judges if judge.card.kind != "companion"]
+        seats = [jury[n] for n in self.plan.judges_of(index, len(jury))]
+        companions = [judge for judge in self.bench.judges if judge.card.kind == "companion"]
+        bench = replace(self.bench, judges=(*seats, *companions))
         done = await all_done(
             compare(case, bench, self.ledger, repetition=n, index=index, known=known)
             for n in range(self.plan.repetitions)
@@ -90,7 +92,7 @@ class Sweep:
             (control_text(name), pair, judge)
             for name, pair in pairs
             for judge in self.bench.judges
-            if (f"{PREFIX}{name}", judge.evaluator.name, 0) not in known.settled
+            if judge.card.kind != "companion" and (f"{PREFIX}{name}", judge.evaluator.name, 0) not in known.settled
         ]
         return tuple(
             await all_done(

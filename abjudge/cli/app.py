@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from abjudge.cli import compare, models, verify
+from abjudge.cli import compare, models, sweep, verify
 
 app = typer.Typer(
     name="abjudge",
@@ -17,6 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compare", epilog=compare.EXAMPLE)(compare.command)
+app.command("sweep", epilog=sweep.EXAMPLE)(sweep.command)
+app.command("report", epilog=sweep.REPORT_EXAMPLE)(sweep.report)
 app.command("verify", epilog=verify.EXAMPLE)(verify.command)
 app.add_typer(models.app, name="models")
 

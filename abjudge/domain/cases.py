@@ -8,11 +8,12 @@ from abjudge.domain.values import Value
 
 
 class Case(Value):
-    """One prompt with the name it goes by. `extra` keeps further columns of the file it came from."""
+    """One prompt with the name it goes by. `row` is its place in the file; `extra` keeps further columns of it."""
 
     id: str
     prompt: str
     category: str | None = None
+    row: int = 0
     extra: dict[str, str] = Field(default_factory=dict)
 
     @property

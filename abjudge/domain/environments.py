@@ -21,14 +21,18 @@ class Subject(Value):
 
 
 class EvaluatorCard(Value):
-    """Who judges, and by which prompt: what must be the same for two verdicts to be of one kind."""
+    """Who judges, and by which prompt: what must be the same for two verdicts to be of one kind.
 
-    kind: Literal["model", "human"]
+    A `companion` is a judge that itself carries a scaffold; it stands beside the independent one and never for it.
+    """
+
+    kind: Literal["model", "human", "companion"]
     model: str
     api_base: str | None = None
     lineage: Lineage | None = None
     sampling: Sampling = Sampling()
     system: str = ""
+    scaffold: str | None = None
     rubric: Rubric = FIVE
     schema_digest: str = ""
 

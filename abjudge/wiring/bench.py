@@ -4,6 +4,7 @@ import platform
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -79,6 +80,7 @@ async def wire(
             )
             for role, card in zip(workshop.judges, cards, strict=True)
         )
+        judges += _companions(judges, chosen, environ, limits)
     except BaseException:
         await workshop.close()
         raise
@@ -99,6 +101,21 @@ async def wire(
         nonce=lambda: secrets.token_hex(16),
         both_orders=bool(chosen.both_orders),
         say=say,
+    )
+
+
+def _companions(
+    judges: tuple[Judge, ...], chosen: Choices, environ: Mapping[str, str], limits: Limits
+) -> tuple[Judge, ...]:
+    """Each model that judges once more, itself under a scaffold."""
+    if chosen.companion_judge is None:
+        return ()
+    scaffold = parse_scaffold(chosen.companion_judge, environ=environ, timeout_s=limits.timeout_s)
+    made = [replace(j.evaluator, scaffold=scaffold) for j in judges if isinstance(j.evaluator, BlindEvaluator)]
+    cards = [judge.card for judge in judges if judge.card.kind == "model"]
+    return tuple(
+        Judge(evaluator, card.with_(kind="companion", model=evaluator.name, scaffold=scaffold.name))
+        for evaluator, card in zip(made, cards, strict=True)
     )
 
 

@@ -1,15 +1,30 @@
 """What a person chose, before anything of it exists."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
 from abjudge.adapters.config_file import Config
 from abjudge.domain.errors import InputError
+from abjudge.domain.plans import Control
 from abjudge.domain.values import Value
 
 
-class Choices(Value):
+class Typed(Value):
+    """Choices as a person typed them."""
+
+    @classmethod
+    def of(cls, **said: Any) -> Self:
+        """InputError names the choice that cannot be."""
+        try:
+            return cls.model_validate(said)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            name = "--" + ".".join(map(str, first["loc"][:1])).removesuffix("_s").replace("_", "-")
+            raise InputError("bad_choice", None, f"{name}: {first['msg']}, got {first['input']!r}.") from error
+
+
+class Choices(Typed):
     """What a person chose for a comparison. None means: not said, so the config file or a default decides."""
 
     producer: str | None = None
@@ -29,16 +44,7 @@ class Choices(Value):
     producer_system: str | None = None
     scaffolded_system: str | None = None
     judge_system: str | None = None
-
-    @classmethod
-    def of(cls, **said: Any) -> Self:
-        """Choices as they were typed; InputError names the one that cannot be."""
-        try:
-            return cls.model_validate(said)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            name = "--" + ".".join(map(str, first["loc"][:1])).removesuffix("_s").replace("_", "-")
-            raise InputError("bad_choice", None, f"{name}: {first['msg']}, got {first['input']!r}.") from error
+    companion_judge: str | None = None
 
     def over(self, config: Config) -> "Choices":
         """These choices, with the config file's where nothing was said."""
@@ -49,3 +55,22 @@ class Choices(Value):
             for key, value in table.items()
         }
         return Choices.of(**{**from_file, **{k: v for k, v in dict(self).items() if v not in (None, ())}})
+
+
+class SweepChoices(Typed):
+    """What a person chose for a sweep beyond a comparison's choices. `caps` are calls at once for single providers."""
+
+    repeat: int = Field(default=1, ge=1)
+    concurrency: int = Field(default=32, ge=1, le=1024)
+    caps: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    budget: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    controls: tuple[Control, ...] = ()
+    panel: bool = False
+    order: Literal["swap", "balanced"] = "swap"
+    limit: int | None = Field(default=None, ge=1)
+    sample: int | None = Field(default=None, ge=1)
+    prompt_column: str = "prompt"
+    id_column: str = "id"
+    engine: Literal["local"] = "local"
+    resume: bool = False
+    retry_errors: bool = False

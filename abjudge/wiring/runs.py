@@ -1,14 +1,20 @@
 """Runs on disk: opening a new one, checking an old one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from abjudge.adapters.ledger import MemoryLedger, RunFolder, chain_faults, read_manifest, read_records, utc_now
 from abjudge.app.bench import Bench
+from abjudge.app.scores import Results, Row, rows
 from abjudge.app.verify import verify
 from abjudge.domain.cases import Case
-from abjudge.domain.errors import InputError
+from abjudge.domain.errors import InputError, LedgerError
 from abjudge.ports import Ledger
+from abjudge.reports.documents import to_json
+from abjudge.reports.results_csv import write_results
+from abjudge.reports.summary import Document, summarise
 
 
 def open_ledger(out: Path | None, bench: Bench, cases: Sequence[Case]) -> Ledger:
@@ -44,3 +50,45 @@ def verify_run(folder: Path) -> tuple[str, ...]:
         if error.code == "no_run":
             raise
         return (str(error),)
+
+
+COLUMNS = (
+    *("id", "scaffold", "verdict", "baseline_total", "scaffolded_total", "status", "reason", "category", "score"),
+    *("score_scaffold_first", "score_scaffold_second", "baseline_length", "scaffolded_length", "judges", "outcomes"),
+    *("failed", "notes", "cost_usd", "prompt"),
+)
+
+
+def write_reports(folder: Path) -> Document:
+    """Rebuild `results.csv` and `summary.json` of a run from its ledger, without a call; the summary is returned."""
+    cases = {case.id: case for case in read_manifest(folder).cases()}
+    results = Results()
+    for _, line in read_records(folder):
+        results.take(line)
+    table = rows(results.of(), cases)
+    with _replaced(folder / "results.csv") as out:
+        out.writelines(write_results((_cells(row, cases[row.id]) for row in table), COLUMNS))
+    summary = summarise(results, table)
+    with _replaced(folder / "summary.json") as out:
+        out.write(to_json(summary) + "\n")
+    return summary
+
+
+def _cells(row: Row, case: Case) -> dict[str, object]:
+    cells = {name: getattr(row, name, None) for name in COLUMNS}
+    joined = {"judges": " ".join(row.judges), "notes": " ".join(row.notes), "prompt": case.prompt}
+    return cells | joined | {"score_scaffold_first": row.first, "score_scaffold_second": row.second}
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[TextIO]:
+    """A report is written beside the old one and takes its place whole."""
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        with fresh.open("w", encoding="utf-8", errors="replace", newline="") as out:
+            yield out
+        fresh.replace(path)
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be written: {error.strerror}.") from error
+    finally:
+        fresh.unlink(missing_ok=True)

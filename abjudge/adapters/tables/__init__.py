@@ -1,0 +1,1 @@
+"""Tables of prompts, pairs and labels on disk: read strictly, checked whole, streamed."""
