@@ -27,7 +27,7 @@ class Rules:
     caps: Mapping[str, int] = field(default_factory=dict)
     budget_usd: float | None = None
     failures: int = 10
-    pause_s: float = 2.0
+    pause_s: float = 1.0
     probes: int = 4
 
 

@@ -22,7 +22,7 @@ from abjudge.measure.scores import CONSTANT, Score, Tally, level, same_length, t
 WN_T = "Wilson interval with effective n and Student quantile"
 SOURCE = "Wilson (1927), doi:10.1080/01621459.1927.10502953; effective n: Korn and Graubard (1998)"
 LARGEST_LATTICE = 400_000  # steps of a sign-flip sum that are still counted
-LARGEST_LISTED = 18  # scores off any lattice whose sign vectors are still listed one by one
+LARGEST_LISTED = 20  # scores off any lattice whose sign vectors are still listed one by one
 
 
 class PromptScore(Result):
@@ -214,7 +214,7 @@ def paired_tests(prompt_scores: Sequence[Score]) -> PairedTests:
 
     Ties (a score of exactly 1/2) and incomplete prompts (None) are left out of the sign test; it equals McNemar's exact
     test on discordant prompts. `signflip_p` is the share of all sign vectors whose sum is at least as far from zero.
-    It is exact for up to 18 prompts and wherever scores are multiples of one fraction, as votes are; else the normal
+    It is exact for up to 20 prompts and wherever scores are multiples of one fraction, as votes are; else the normal
     limit is taken and `signflip_method` says so. Both are valid and conservative. McNemar (1947),
     doi:10.1007/BF02295996; Fisher (1935), The Design of Experiments.
     """
@@ -241,9 +241,12 @@ def sign_test(one: int, other: int) -> float:
 
 def _sign_flip(scores: Tally) -> tuple[float, Literal["exact", "normal"]]:
     gaps, counts = scores.values - 0.5, scores.counts
-    scale = next((scale for scale in range(1, 121) if np.abs(gaps * scale - np.round(gaps * scale)).max() < 1e-7), None)
-    if scale is not None and scores.n and float(np.abs(gaps * scale) @ counts) < LARGEST_LATTICE:
-        return _flips_on_lattice(np.round(gaps * scale).astype(np.int64), counts.astype(np.int64)), "exact"
+    for scale in range(1, 121):
+        steps = np.round(gaps * scale)
+        if np.abs(gaps * scale - steps).max(initial=0) < 1e-7:
+            if np.abs(steps) @ counts > LARGEST_LATTICE:
+                break
+            return _flips_on_lattice(steps.astype(np.int64), counts.astype(np.int64)), "exact"
     each = np.repeat(gaps, counts.astype(np.int64))
     observed = abs(float(each.sum()))
     if each.size <= LARGEST_LISTED:

@@ -33,8 +33,8 @@ def answer(seen):
         return Reply({"data": []})
     user = seen.json["messages"][-1]["content"]
     if "<<<RESPONSE A" in user:
-        first = user.index("a long answer") < user.index("a short answer")
-        return Reply(openai(verdict_json(5, 3) if first else verdict_json(3, 5)))
+        first, second = ("a long answer" in part for part in user.split("<<<RESPONSE ")[1:3])
+        return Reply(openai(verdict_json(3 + 2 * (first and not second), 3 + 2 * (second and not first))))
     return Reply(openai("a long answer" if "[COGNITIVE SCAFFOLD]" in user else "a short answer"))
 
 

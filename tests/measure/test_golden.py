@@ -12,7 +12,7 @@ CASES = json.loads((Path(__file__).parent / "stats.json").read_text(encoding="ut
 
 
 def differences(got, expected, *, tol, at=""):
-    """Paths at which `got` is not what the file says; its rule is abs(got - expected) <= tol * max(1, abs(expected))."""
+    """Paths at which `got` breaks the rule of the file: abs(got - expected) <= tol * max(1, abs(expected))."""
     if isinstance(expected, dict):
         for name, wanted in expected.items():
             part = got[name] if isinstance(got, dict) else getattr(got, name)

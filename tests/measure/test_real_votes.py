@@ -40,13 +40,9 @@ JUDGES = ["GPT-4", "ChatGPT", "Falcon"]
 ROWS = [("GPT-4", 5, 101, 191), ("ChatGPT", 29, 121, 163), ("Falcon", 48, 148, 148)]
 
 
-def name_of(judge):
-    return next(name for name in {vote["judge"] for vote in votes()} if judge.lower() in name.lower())
-
-
 @pytest.mark.parametrize(("judge", "flips", "first_shown", "agreeing"), ROWS)
 def test_flips_first_places_and_agreement_are_those_of_the_data(judge, flips, first_shown, agreeing):
-    pairs, human = pairs_of(name_of(judge)), human_of(name_of(judge))
+    pairs, human = pairs_of(judge), human_of(judge)
     position = position_bias(pairs)
     calls = [call for pair in pairs for call in pair]
     labels = [label for label in human for _ in range(2)]
@@ -58,7 +54,7 @@ def test_flips_first_places_and_agreement_are_those_of_the_data(judge, flips, fi
 
 
 def test_only_the_judge_that_shifts_with_the_place_is_called_biased():
-    bias = {judge: position_bias(pairs_of(name_of(judge))) for judge in JUDGES}
+    bias = {judge: position_bias(pairs_of(judge)) for judge in JUDGES}
 
     assert bias["GPT-4"].p_value > 0.05
     assert bias["ChatGPT"].lo > 0.5
@@ -66,7 +62,7 @@ def test_only_the_judge_that_shifts_with_the_place_is_called_biased():
 
 
 def test_the_win_rate_is_counted_in_prompts_not_in_calls():
-    scores = [sum(pair) / 2 for pair in pairs_of(name_of("GPT-4"))]
+    scores = [sum(pair) / 2 for pair in pairs_of("GPT-4")]
 
     result = win_rate_ci(scores)
 
@@ -75,7 +71,7 @@ def test_the_win_rate_is_counted_in_prompts_not_in_calls():
 
 
 def test_three_judges_together_are_one_vote_a_prompt():
-    scores = {judge: [sum(pair) / 2 for pair in pairs_of(name_of(judge))] for judge in JUDGES}
+    scores = {judge: [sum(pair) / 2 for pair in pairs_of(judge)] for judge in JUDGES}
 
     result = jury(scores)
 
@@ -85,7 +81,7 @@ def test_three_judges_together_are_one_vote_a_prompt():
 
 
 def test_three_judges_agree_beyond_chance():
-    marks = [[sum(pair) / 2 for pair in pairs_of(name_of(judge))] for judge in JUDGES]
+    marks = [[sum(pair) / 2 for pair in pairs_of(judge)] for judge in JUDGES]
     table = [[{0.0: "loss", 0.5: "tie", 1.0: "win"}[mark] for mark in row] for row in zip(*marks, strict=True)]
 
     result = panel_agreement(table)
@@ -95,7 +91,7 @@ def test_three_judges_agree_beyond_chance():
 
 
 def test_always_saying_first_agrees_with_half_of_the_labels_over_both_orders():
-    human = human_of(name_of("GPT-4"))
+    human = human_of("GPT-4")
 
     result = null_baselines(human * 2, scaffold_first=[True] * 100 + [False] * 100)
 

@@ -140,13 +140,7 @@ class LiteLLMModel:
         if self._address.provider in ("ollama", "ollama_chat"):
             return Price(prompt=0.0, answer=0.0)
         route = await asyncio.to_thread(self._find_route) if self._route is None else self._route
-        listed = route.price or {}
-        tiers = {
-            kind: [
-                v for k, v in listed.items() if k.startswith(f"{kind}_cost_per_token") and isinstance(v, int | float)
-            ]
-            for kind in ("input", "output")
-        }
+        tiers = {kind: _tiers(route.price or {}, f"{kind}_cost_per_token") for kind in ("input", "output")}
         if not tiers["input"] or not tiers["output"]:
             return None
         return Price(prompt=float(max(tiers["input"])), answer=float(max(tiers["output"])))
@@ -195,6 +189,12 @@ class LiteLLMModel:
             arguments = _plain_arguments(self._address, route, shape, request)
             return await ask_plainly(_litellm(), self._address.origin, arguments, request.timeout_s, watch), plan
         return await self._line(route, route.wire).ask(plan.headers, plan.body(request), request.timeout_s, watch), plan
+
+
+def _tiers(listed: Mapping[str, Any], key: str) -> list[float]:
+    """The price and those for long prompts; not those of batches and of priority, which are never asked for."""
+    names = (name for name in listed if name == key or (name.startswith(f"{key}_above_") and name.endswith("_tokens")))
+    return [float(listed[name]) for name in names if isinstance(listed[name], int | float)]
 
 
 _loading = threading.Lock()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abjudge.adapters import csv_records, prompt_table
+from abjudge.adapters.tables import csv_records, prompt_table
 from abjudge.adapters.tables.prompt_table import (
     TableCheck,
     check_prompts,
@@ -28,7 +28,7 @@ from abjudge.domain.spreadsheets import guarded
 
 CASES = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "cases/csv_files.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[2] / "cases/csv_files.jsonl").read_text("utf-8").splitlines()
     if line.strip()
 ]
 HEADER = "id,category,prompt\n"
