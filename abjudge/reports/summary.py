@@ -1,13 +1,15 @@
 """What a run says, in numbers that carry their intervals: `summary.json`, and the same in words."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abjudge import measure
 from abjudge.app.controls import PREFIX
 from abjudge.app.scores import Look, Result, Results, Row
-from abjudge.measure.controls import Control, Fitness
-from abjudge.measure.results import Interval
+
+if TYPE_CHECKING:  # numpy and scipy take half a second, which a command without figures need not pay
+    from abjudge.measure.controls import Control, Fitness
+    from abjudge.measure.results import Interval
 
 Document = dict[str, Any]
 
@@ -50,7 +52,7 @@ def headline(document: Document) -> str:
     return f"{words}: the scaffold {share}, {interval}. Reason: {document['reason']}."
 
 
-def _figures(table: Sequence[Row], fitness: Fitness) -> Document:
+def _figures(table: Sequence[Row], fitness: "Fitness") -> Document:
     verdicts = [row.verdict for row in table]
     prompts = _by_prompt(table)
     scores = [_mean_or_none([row.score for row in group]) for group in prompts.values()]
@@ -101,7 +103,7 @@ def _mean_or_none(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if values and len(known) == len(values) else None
 
 
-def _estimate(rate: Interval) -> Document:
+def _estimate(rate: "Interval") -> Document:
     return {"point": rate.estimate, "low": rate.lo, "high": rate.hi, "n": rate.n, "method": rate.method}
 
 
@@ -181,7 +183,7 @@ def _fitness(controls: Sequence[Result]) -> Document:
         of_kind = [result for result in controls if result.scaffold.startswith(f"{PREFIX}{kind}")]
         return [look.score for result in of_kind for look in result.looks]
 
-    made: list[Control] = []
+    made: "list[Control]" = []
     if null := scores("null"):
         made.append(measure.identical_control(sum(score != 0.5 for score in null), len(null)))
     if degraded := scores("degraded"):
