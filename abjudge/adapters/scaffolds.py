@@ -33,6 +33,12 @@ class NoScaffold:
     async def close(self) -> None: ...
 
 
+class GivenResponse(NoScaffold):
+    """In a scaffold's place where the responses exist already: the arm under test is the second column."""
+
+    name = "response_2"
+
+
 class FixedScaffold:
     """The same text for every prompt."""
 

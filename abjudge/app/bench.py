@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
-from abjudge.app.roles import Producer
+from abjudge.app.roles import GivenAnswers, Producer
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.records import Conditions
 from abjudge.ports import Evaluator, Model, Scaffold
@@ -29,7 +29,7 @@ class Bench:
     `nonce` draws a secret for each seal; `say` tells a person what is being done.
     """
 
-    producer: Producer
+    producer: Producer | GivenAnswers
     subject: Subject
     scaffolds: tuple[Scaffold, ...]
     judges: tuple[Judge, ...]

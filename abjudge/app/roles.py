@@ -98,6 +98,36 @@ class Producer:
         return fingerprint([self.model.name, asked, case.id, arm, repetition])
 
 
+COLUMNS: dict[Arm, str] = {"baseline": "response_1", "scaffolded": "response_2"}
+
+
+@dataclass(frozen=True)
+class GivenAnswers:
+    """In the producer's place where the responses exist already, in columns of the table; response 2 is under test."""
+
+    limits: Limits
+
+    def observation_id(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int) -> str:
+        return fingerprint(["given", case.id, arm, case.extra[COLUMNS[arm]]])
+
+    async def respond(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Observation:
+        """What stands in the table. Nothing is asked, so repetitions are judged anew and answered once."""
+        text = case.extra[COLUMNS[arm]]
+        answer, thinking = strip_thinking(text)
+        empty = {"status": Status.SUBJECT_ERROR, "reason": "empty"} if not answer.strip() else {}
+        return Observation(
+            id=self.observation_id(case, arm, scaffold, repetition),
+            case_id=case.id,
+            arm=arm,
+            scaffold=scaffold.name if scaffold else None,
+            scaffold_digest=scaffold.digest if scaffold else None,
+            repetition=0,
+            response=Response.model_validate({"text": text, "model": "given", "cost_usd": 0.0, "attempts": 0, **empty}),
+            leaks=find_leaks(answer, prompt=case.prompt),
+            notes=("thinking_hidden_from_judge",) if thinking else (),
+        )
+
+
 @dataclass(frozen=True)
 class BlindEvaluator:
     """A model as judge. It is given what is shown, and nothing that names an arm.

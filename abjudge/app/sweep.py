@@ -10,7 +10,7 @@ from abjudge.app.compare import compare
 from abjudge.app.controls import DAMAGES, PREFIX, control_text, damaged, is_control, placebo
 from abjudge.app.governor import Governed, Governor
 from abjudge.app.known import NOTHING, Known
-from abjudge.app.roles import BlindEvaluator
+from abjudge.app.roles import BlindEvaluator, Producer
 from abjudge.app.trial import Pair, Trial
 from abjudge.domain.cases import Case
 from abjudge.domain.fingerprints import fingerprint
@@ -134,6 +134,8 @@ async def governed(bench: Bench, governor: Governor) -> Bench:
             return seat
         return replace(seat, evaluator=replace(seat.evaluator, model=by_model[id(seat.evaluator.model)]))
 
-    producer = replace(bench.producer, model=by_model[id(bench.producer.model)])
+    producer = bench.producer
+    if isinstance(producer, Producer):
+        producer = replace(producer, model=by_model[id(producer.model)])
     judges = tuple(judge(seat) for seat in bench.judges)
     return replace(bench, producer=producer, judges=judges, models=tuple(by_model.values()))

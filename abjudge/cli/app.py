@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("compare", epilog=compare.EXAMPLE)(compare.command)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.command)
+app.command("judge", epilog=sweep.JUDGE_EXAMPLE)(sweep.judge)
 app.command("report", epilog=sweep.REPORT_EXAMPLE)(sweep.report)
 app.command("verify", epilog=verify.EXAMPLE)(verify.command)
 app.add_typer(models.app, name="models")

@@ -183,7 +183,7 @@ def _fitness(controls: Sequence[Result]) -> Document:
         of_kind = [result for result in controls if result.scaffold.startswith(f"{PREFIX}{kind}")]
         return [look.score for result in of_kind for look in result.looks]
 
-    made: "list[Control]" = []
+    made: list[Control] = []
     if null := scores("null"):
         made.append(measure.identical_control(sum(score != 0.5 for score in null), len(null)))
     if degraded := scores("degraded"):

@@ -11,10 +11,10 @@ from pathlib import Path
 from abjudge.adapters.config_file import Config
 from abjudge.adapters.human import at_terminal
 from abjudge.adapters.prompt_files import read_text, shipped
-from abjudge.adapters.scaffolds import FixedScaffold, parse_scaffold
+from abjudge.adapters.scaffolds import FixedScaffold, GivenResponse, parse_scaffold
 from abjudge.app import fairness
 from abjudge.app.bench import Bench, Judge
-from abjudge.app.roles import BlindEvaluator, Producer
+from abjudge.app.roles import BlindEvaluator, GivenAnswers, Producer
 from abjudge.domain.calls import Limits, Sampling
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.errors import InputError
@@ -24,8 +24,8 @@ from abjudge.domain.prompts import BLOCK_BEGIN, BLOCK_END, criteria_lines, fill,
 from abjudge.domain.redaction import redact
 from abjudge.domain.rubrics import FIVE
 from abjudge.domain.verdicts import verdict_schema
-from abjudge.ports import Scaffold
-from abjudge.wiring.cast import Consent, Role, Say, Workshop
+from abjudge.ports import Model, Scaffold
+from abjudge.wiring.cast import GIVEN, Consent, Role, Say, Workshop
 from abjudge.wiring.choices import Choices
 
 
@@ -54,7 +54,7 @@ async def wire(
     subject = _subject(workshop, producer_systems, seed)
     cards = [_card(workshop, role, judge_system, seed) for role in workshop.judges]
     person = at_terminal() if any(card.kind == "human" for card in cards) else None
-    doubts = fairness.doubts(subject, cards)
+    doubts = () if chosen.given and subject.lineage is None else fairness.doubts(subject, cards)
     allowed = bool(chosen.allow_same_family)
     if not allowed:
         fairness.refuse([doubt for doubt in doubts if doubt.code == "same_family"])
@@ -64,12 +64,10 @@ async def wire(
     try:
         if not allowed:
             fairness.refuse(doubts)
-        producer = Producer(
-            models[workshop.producer],
-            *producer_systems,
-            sampling=subject.sampling,
-            limits=limits,
-            own_names=spoken_names(subject.model),
+        producer = (
+            GivenAnswers(limits)
+            if chosen.given
+            else _producer(models[workshop.producer], subject, limits, producer_systems)
         )
         judges = tuple(
             Judge(
@@ -94,14 +92,18 @@ async def wire(
             versions=_versions([role.name for role in (workshop.producer, *workshop.judges)]),
             limits=limits,
             conflicts=fairness.conflicts(doubts),
-            differences=fairness.differences([scaffold.name for scaffold in scaffolds]),
-            caveats=_caveats(cards, bool(chosen.both_orders)),
+            differences=() if chosen.given else fairness.differences([scaffold.name for scaffold in scaffolds]),
+            caveats=_caveats(subject, cards, bool(chosen.both_orders)),
         ),
         seed=seed,
         nonce=lambda: secrets.token_hex(16),
         both_orders=bool(chosen.both_orders),
         say=say,
     )
+
+
+def _producer(model: Model, subject: Subject, limits: Limits, systems: tuple[str, str]) -> Producer:
+    return Producer(model, *systems, sampling=subject.sampling, limits=limits, own_names=spoken_names(subject.model))
 
 
 def _companions(
@@ -159,6 +161,8 @@ def _judge_prompt(chosen: Choices) -> str:
 
 
 def _scaffolds(chosen: Choices, environ: Mapping[str, str], limits: Limits, say: Say) -> tuple[Scaffold, ...]:
+    if chosen.given:
+        return (GivenResponse(),)
     if chosen.scaffolds:
         specs = chosen.scaffolds
     elif environ.get("EJENTUM_API_KEY"):
@@ -200,7 +204,7 @@ def _judge_temperature(role: Role) -> float | None:
     return None if role.name.rpartition("/")[2].startswith(("o1", "o3", "o4", "gpt-5")) else 0.0
 
 
-def _caveats(cards: Sequence[EvaluatorCard], both_orders: bool) -> tuple[str, ...]:
+def _caveats(subject: Subject, cards: Sequence[EvaluatorCard], both_orders: bool) -> tuple[str, ...]:
     small = [
         f"the judge {card.model} is a tiny model: it shows that the plumbing works, and nothing about which is better."
         for card in cards
@@ -209,7 +213,9 @@ def _caveats(cards: Sequence[EvaluatorCard], both_orders: bool) -> tuple[str, ..
     single = (
         [] if both_orders else ["judged in one order only: a liking for a place would not show; see --both-orders."]
     )
-    return (*small, *single)
+    origin = "who wrote the responses is not known, so nobody can say whether the judge is a stranger to them."
+    unknown = [origin] if subject.model == GIVEN and subject.lineage is None else []
+    return (*small, *single, *unknown)
 
 
 def _versions(models: Sequence[str]) -> dict[str, str]:

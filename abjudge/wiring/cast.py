@@ -18,6 +18,7 @@ from abjudge.wiring.choices import Choices
 Say = Callable[[str], None]
 Consent = Callable[[str], bool]
 
+GIVEN = "given"  # in the producer's place where the responses exist already
 FILE_CONTEXT = 4096  # tokens of prompt and answer together; more costs memory that a laptop may not have
 
 
@@ -46,7 +47,7 @@ class Workshop:
     async def cast(self) -> None:
         """Who produces and who judges: as named, else the first that is there and, for the judge, a stranger."""
         chosen = self.chosen
-        producer = full_name(chosen.producer) if chosen.producer else None
+        producer = GIVEN if chosen.given else full_name(chosen.producer) if chosen.producer else None
         judges = tuple(full_name(name) for name in chosen.judges)
         if producer == "human":
             raise InputError("bad_model", None, "A person can judge (--judge human) but not produce.")
@@ -63,13 +64,13 @@ class Workshop:
                 judges = (stranger.model,)
                 self._say(f"judge {stranger.model}: {stranger.why}")
         for name in (producer, *judges):
-            _check_embedded(name)
+            _check_embedded(name)  # before anything is asked or fetched
         self.producer = Role(producer, chosen.api_base)
         self.judges = tuple(Role(name, chosen.judge_api_base) for name in judges)
 
     async def ready(self) -> dict[Role, Model]:
         """Every model, known to answer. What is served is asked first; only then is anything fetched."""
-        roles = [role for role in dict.fromkeys((self.producer, *self.judges)) if role.name != "human"]
+        roles = [role for role in dict.fromkeys((self.producer, *self.judges)) if role.name not in ("human", GIVEN)]
         try:
             served = [self._make(role) for role in roles if not role.embedded]
             for fault in await asyncio.gather(*(model.preflight() for model in served), return_exceptions=True):
@@ -87,6 +88,8 @@ class Workshop:
         await asyncio.gather(*(model.close() for model in self._models.values()))
 
     def lineage(self, name: str, family: str | None) -> Lineage | None:
+        if name == GIVEN and family is None:
+            return None
         return declared(family) if family else lineage_for(name, self._config.families)
 
     def _stranger(self, producer: str, found: Sequence[Found]) -> Found:

@@ -25,7 +25,10 @@ class Typed(Value):
 
 
 class Choices(Typed):
-    """What a person chose for a comparison. None means: not said, so the config file or a default decides."""
+    """What a person chose for a comparison. None means: not said, so the config file or a default decides.
+
+    `given` says that the responses exist already, so that nobody produces.
+    """
 
     producer: str | None = None
     judges: tuple[str, ...] = ()
@@ -45,6 +48,7 @@ class Choices(Typed):
     scaffolded_system: str | None = None
     judge_system: str | None = None
     companion_judge: str | None = None
+    given: bool = False
 
     def over(self, config: Config) -> "Choices":
         """These choices, with the config file's where nothing was said."""

@@ -1,7 +1,7 @@
 """A sweep from a table of prompts and choices: the plan first, then the manifest, then everything that runs it."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,12 +16,13 @@ from abjudge.adapters.tables.text_source import opened
 from abjudge.app.bench import Bench
 from abjudge.app.governor import Governed, Governor, Rules
 from abjudge.app.known import Known, Seat, known_of
+from abjudge.app.roles import COLUMNS
 from abjudge.app.sweep import Sweep, governed
 from abjudge.domain.cases import Case
 from abjudge.domain.errors import InputError
 from abjudge.domain.plans import SweepPlan
 from abjudge.wiring.bench import wire
-from abjudge.wiring.cast import Consent, Say
+from abjudge.wiring.cast import GIVEN, Consent, Say
 from abjudge.wiring.choices import Choices, SweepChoices
 
 ASK_ABOVE = 500  # paid calls that a person is asked about
@@ -76,6 +77,8 @@ async def prepare_sweep(
         picked: dict[str, Any] = {"prompt_column": sweep.prompt_column, "id_column": sweep.id_column}
         picked |= {"limit": sweep.limit, "sample": sweep.sample, "seed": chosen.seed}
         check = await asyncio.to_thread(check_prompts, text, **picked)
+        if chosen.given:
+            await asyncio.to_thread(_check_pairs, stream_cases(text, **picked))
         bench = await wire(chosen, environ=environ, config=config, say=say, consent=consent)
         try:
             rules = Rules(concurrency=sweep.concurrency, caps=sweep.caps, budget_usd=sweep.budget)
@@ -110,6 +113,18 @@ async def prepare_sweep(
     made = Sweep(plan, check.selected, bench, ledger, LocalEngine(), governor, known)
     done = sum(_is_done(plan, bench, check.selected, n, known.get(c.id)) for n, c in _places(out)) if known else 0
     return Prepared(made, ledger, out, check.selected - done)
+
+
+def _check_pairs(cases: Iterable[Case]) -> None:
+    """InputError where a table of pairs lacks a response."""
+    for case in cases:
+        for column in COLUMNS.values():
+            if column not in case.extra:
+                have = ", ".join(["prompt", *case.extra])
+                said = f"The table has no column {column!r}; its columns are {have}."
+                raise InputError("missing_column", 1, said, hint="Pairs need prompt, response_1 and response_2.")
+            if not case.extra[column].strip():
+                raise InputError("empty_response", None, f"The pair {case.id!r} has an empty {column}.")
 
 
 def _as_sweep(chosen: Choices, sweep: SweepChoices, header: Mapping[str, Any] | None) -> Choices:
@@ -175,7 +190,11 @@ def _cost(bench: Bench, plan: SweepPlan, cases: int) -> Cost:
         return None if rate is None else calls * (prompt * rate.prompt + (answer or 4096) * rate.answer)
 
     cap = bench.subject.sampling.max_tokens
-    parts = [(bench.subject.model, dollars(bench.subject.model, to_producer, 400, cap), to_producer)]
+    if bench.subject.model == GIVEN:
+        to_producer = 0
+    parts = [
+        (bench.subject.model, dollars(bench.subject.model, to_producer, 400, cap) if to_producer else 0.0, to_producer)
+    ]
     for judge in judges:
         share = to_companions / max(companions, 1) if judge.card.kind == "companion" else to_jury / max(len(jury), 1)
         model = judge.card.model.partition("+")[0]

@@ -402,6 +402,52 @@ def test_the_prompts_may_come_from_standard_input_and_be_sampled(tmp_path):
     assert ids[0] == ids[1]
 
 
+def pairs_table(tmp_path, rows):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def judge(server, pairs, out, *more):
+    named = ("--judge", "openai/two", "--judge-api-base", f"{server.url}/v1", "--judge-family", "mistral")
+    return abjudge("judge", pairs, *named, "--out", out, *more, "--json")
+
+
+def test_existing_responses_are_judged_by_the_same_machinery(tmp_path):
+    rows = [
+        {"id": n, "prompt": f"Q{n}?", "response_1": "a short answer", "response_2": "a long answer", "human": "2"}
+        for n in range(11)
+    ]
+    pairs = pairs_table(tmp_path, rows)
+
+    with ScriptedServer(answer) as server:
+        done = judge(server, pairs, tmp_path / "run")
+        asked = posts(server)
+        again = judge(server, pairs, tmp_path / "run", "--resume")
+
+    assert (done.code, done.json["trials"], done.json["wins"]) == (0, 11, 11)
+    assert len(asked) == 22 == len(posts(server))
+    assert all("<<<RESPONSE A" in post for post in asked)
+    assert any("who wrote the responses" in caveat for caveat in done.json["caveats"])
+    assert again.json == done.json
+    assert abjudge("verify", tmp_path / "run").code == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"prompt": "Q?", "response_1": "x"}, "response_2"),
+        ({"prompt": "Q?", "response_1": "x", "response_2": " "}, "empty"),
+    ],
+)
+def test_a_pair_that_lacks_a_response_is_refused_before_anything_is_called(tmp_path, row, words):
+    with ScriptedServer(answer) as server:
+        done = judge(server, pairs_table(tmp_path, [row]), tmp_path / "run")
+
+    assert (done.code, posts(server)) == (2, [])
+    assert words in done.err
+
+
 def kill_and_resume(tmp_path, server, prompts, number, sig):
     """A sweep in a process of its own, killed at a random moment, then gone on with here."""
     out = tmp_path / f"run{number}"
