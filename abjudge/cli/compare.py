@@ -26,26 +26,20 @@ class Format(StrEnum):
     pattern = "pattern"
 
 
+BOTH_ORDERS: options.Group = {
+    "both_orders": (
+        "both_orders",
+        Annotated[bool | None, typer.Option("--both-orders/--one-order", help="Judge the pair in both orders.")],
+        None,
+    )
+}
+
+
+@options.takes(chosen=options.PRODUCER | options.EVALUATOR | BOTH_ORDERS)
 def command(
+    chosen: dict[str, Any],
     prompt: Annotated[str | None, typer.Option(help="The prompt; - reads it from standard input.")] = None,
     prompt_file: Annotated[Path | None, typer.Option(help="A UTF-8 file with the prompt.")] = None,
-    producer: options.Producer = None,
-    judge: options.Judges = None,
-    scaffold: options.Scaffolds = None,
-    both_orders: options.BothOrders = None,
-    seed: options.Seed = None,
-    temperature: options.Temperature = None,
-    max_tokens: options.MaxTokens = None,
-    timeout: options.Timeout = None,
-    retries: options.Retries = None,
-    api_base: options.ApiBase = None,
-    judge_api_base: options.JudgeApiBase = None,
-    allow_same_family: options.AllowSameFamily = None,
-    producer_family: options.ProducerFamily = None,
-    judge_family: options.JudgeFamily = None,
-    producer_system: options.ProducerSystem = None,
-    scaffolded_system: options.ScaffoldedSystem = None,
-    judge_system: options.JudgeSystem = None,
     out: options.Out = None,
     config: options.ConfigFile = None,
     json: options.Json = False,
@@ -54,28 +48,9 @@ def command(
     debug: options.Debug = False,
 ) -> None:
     """Ask one model twice, bare and with a scaffold, and let a blind judge decide."""
-    said = {
-        "producer": producer,
-        "judges": tuple(judge or ()),
-        "scaffolds": tuple(scaffold or ()),
-        "api_base": api_base,
-        "judge_api_base": judge_api_base,
-        "both_orders": both_orders,
-        "seed": seed,
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "timeout_s": timeout,
-        "retries": retries,
-        "allow_same_family": allow_same_family,
-        "producer_family": producer_family,
-        "judge_family": judge_family,
-        "producer_system": producer_system,
-        "scaffolded_system": scaffolded_system,
-        "judge_system": judge_system,
-    }
     shape = Format.json if json else format
     carry_out(
-        lambda: _compare(said, (prompt, prompt_file), out, config, shape, yes),
+        lambda: _compare(chosen, (prompt, prompt_file), out, config, shape, yes),
         json=shape is not Format.text,
         debug=debug,
         resume="What came back before is in the ledger." if out else "Nothing was judged.",

@@ -23,41 +23,20 @@ JUDGE_EXAMPLE = "Example: abjudge judge pairs.csv --judge gemini/gemini-2.5-flas
 REPORT_EXAMPLE = "Example: abjudge report runs/first --json"
 
 
+COMPANION: options.Group = {
+    "companion_judge": (
+        "companion_judge",
+        Annotated[str | None, typer.Option(help="A scaffold for a second judge beside the first, in no figure.")],
+        None,
+    )
+}
+
+
+@options.takes(chosen=options.PRODUCER | options.EVALUATOR | COMPANION, plan=options.MANY)
 def command(
+    chosen: dict[str, Any],
+    plan: dict[str, Any],
     prompts: Annotated[str, typer.Argument(help="A CSV or JSONL file with a column prompt, or - for standard input.")],
-    prompt_column: Annotated[str, typer.Option(help="The column of the prompts.")] = "prompt",
-    id_column: Annotated[str, typer.Option(help="The column of their names.")] = "id",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N prompts.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="N prompts drawn by the seed.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Ask and judge each prompt N times.")] = 1,
-    order: Annotated[str, typer.Option(help="swap: both orders; balanced: one each, half and half.")] = "swap",
-    panel: Annotated[bool, typer.Option("--panel", help="Every judge on every prompt, not in turns.")] = False,
-    controls: Annotated[str, typer.Option(help="Mix in control pairs: null,placebo,degraded.")] = "",
-    companion_judge: Annotated[str | None, typer.Option(help="A scaffold for a second judge beside the first.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=1024, help="Calls at once.")] = 32,
-    cap: Annotated[list[str] | None, typer.Option(help="PROVIDER=N: calls at once for one provider.")] = None,
-    budget: Annotated[float | None, typer.Option(help="US dollars that are never exceeded.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="With --resume: try failed pairs again.")
-    ] = False,
-    engine: Annotated[str, typer.Option(help="Where it runs: local.")] = "local",
-    producer: options.Producer = None,
-    judge: options.Judges = None,
-    scaffold: options.Scaffolds = None,
-    seed: options.Seed = None,
-    temperature: options.Temperature = None,
-    max_tokens: options.MaxTokens = None,
-    timeout: options.Timeout = None,
-    retries: Annotated[int | None, typer.Option(min=0, help="Tries again after faults of transport (3).")] = None,
-    api_base: options.ApiBase = None,
-    judge_api_base: options.JudgeApiBase = None,
-    allow_same_family: options.AllowSameFamily = None,
-    producer_family: options.ProducerFamily = None,
-    judge_family: options.JudgeFamily = None,
-    producer_system: options.ProducerSystem = None,
-    scaffolded_system: options.ScaffoldedSystem = None,
-    judge_system: options.JudgeSystem = None,
     out: options.Out = None,
     config: options.ConfigFile = None,
     json: options.Json = False,
@@ -65,45 +44,42 @@ def command(
     debug: options.Debug = False,
 ) -> None:
     """Compare on every prompt of a table, and say how sure anyone may be."""
-    comparison = {
-        "producer": producer,
-        "judges": tuple(judge or ()),
-        "scaffolds": tuple(scaffold or ()),
-        "api_base": api_base,
-        "judge_api_base": judge_api_base,
-        "seed": seed,
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "timeout_s": timeout,
-        "retries": retries,
-        "allow_same_family": allow_same_family,
-        "producer_family": producer_family,
-        "judge_family": judge_family,
-        "producer_system": producer_system,
-        "scaffolded_system": scaffolded_system,
-        "judge_system": judge_system,
-        "companion_judge": companion_judge,
-    }
-    sweeping = {
-        "repeat": repeat,
-        "order": order,
-        "panel": panel,
-        "controls": _words(controls),
-        "concurrency": concurrency,
-        "caps": _caps(cap or []),
-        "budget": budget,
-        "limit": limit,
-        "sample": sample,
-        "prompt_column": prompt_column,
-        "id_column": id_column,
-        "resume": resume,
-        "retry_errors": retry_errors,
-        "engine": engine,
-    }
-    folder = out or _folder_for(prompts)
-    go_on = f"What was done is in {folder}; go on with the same command, --out {folder} and --resume."
+    _carry_out(prompts, chosen, plan, out, config, json, yes, debug)
+
+
+@options.takes(chosen=options.EVALUATOR | COMPANION, plan=options.MANY)
+def judge(
+    chosen: dict[str, Any],
+    plan: dict[str, Any],
+    pairs: Annotated[str, typer.Argument(help="A CSV or JSONL file: prompt, response_1, response_2, and id, human.")],
+    out: options.Out = None,
+    config: options.ConfigFile = None,
+    json: options.Json = False,
+    yes: options.Yes = False,
+    debug: options.Debug = False,
+) -> None:
+    """Judge responses that exist already, blind and in both orders; response 2 is the one under test."""
+    _carry_out(pairs, {**chosen, "given": True}, plan, out, config, json, yes, debug)
+
+
+def _carry_out(
+    table: str,
+    chosen: dict[str, Any],
+    plan: dict[str, Any],
+    out: Path | None,
+    config: Path | None,
+    json: bool,
+    yes: bool,
+    debug: bool,
+) -> None:
+    folder = out or _folder_for(table)
+    words = tuple(word.strip() for word in plan["controls"].split(",") if word.strip())
+    caps = {provider: number for provider, _, number in (cap.partition("=") for cap in plan["caps"] or ())}
     carry_out(
-        lambda: _sweep(prompts, comparison, sweeping, folder, config, json, yes), json=json, debug=debug, resume=go_on
+        lambda: _sweep(table, chosen, {**plan, "controls": words, "caps": caps}, folder, config, json, yes),
+        json=json,
+        debug=debug,
+        resume=f"What was done is in {folder}; go on with the same command, --out {folder} and --resume.",
     )
 
 
@@ -178,14 +154,6 @@ def _approve(prompts: int, cost: "Cost", yes: bool) -> bool:
     return agreed(f"Make {cost.paid_calls} paid calls?")
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _caps(given: list[str]) -> dict[str, Any]:
-    return {provider: number for provider, _, number in (cap.partition("=") for cap in given)}
-
-
 def _folder_for(prompts: str) -> Path:
     """A folder under runs/ that is not there yet, named after the table."""
     stem = "stdin" if prompts == "-" else Path(prompts).stem or "sweep"
@@ -193,71 +161,6 @@ def _folder_for(prompts: str) -> Path:
     while (folder := Path("runs") / (stem if number == 1 else f"{stem}-{number}")).exists():
         number += 1
     return folder
-
-
-def judge(
-    pairs: Annotated[str, typer.Argument(help="A CSV or JSONL file: prompt, response_1, response_2, and id, human.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N pairs.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="N pairs drawn by the seed.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Judge each pair N times.")] = 1,
-    order: Annotated[str, typer.Option(help="swap: both orders; balanced: one each, half and half.")] = "swap",
-    panel: Annotated[bool, typer.Option("--panel", help="Every judge on every pair, not in turns.")] = False,
-    controls: Annotated[str, typer.Option(help="Mix in control pairs: null,degraded.")] = "",
-    companion_judge: Annotated[str | None, typer.Option(help="A scaffold for a second judge beside the first.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=1024, help="Calls at once.")] = 32,
-    cap: Annotated[list[str] | None, typer.Option(help="PROVIDER=N: calls at once for one provider.")] = None,
-    budget: Annotated[float | None, typer.Option(help="US dollars that are never exceeded.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="With --resume: try failed pairs again.")
-    ] = False,
-    judge: options.Judges = None,
-    seed: options.Seed = None,
-    timeout: options.Timeout = None,
-    retries: Annotated[int | None, typer.Option(min=0, help="Tries again after faults of transport (3).")] = None,
-    judge_api_base: options.JudgeApiBase = None,
-    producer_family: Annotated[str | None, typer.Option(help="Family of the model that wrote the responses.")] = None,
-    judge_family: options.JudgeFamily = None,
-    allow_same_family: options.AllowSameFamily = None,
-    judge_system: options.JudgeSystem = None,
-    out: options.Out = None,
-    config: options.ConfigFile = None,
-    json: options.Json = False,
-    yes: options.Yes = False,
-    debug: options.Debug = False,
-) -> None:
-    """Judge responses that exist already, blind and in both orders; response 2 is the one under test."""
-    comparison = {
-        "given": True,
-        "judges": tuple(judge or ()),
-        "seed": seed,
-        "timeout_s": timeout,
-        "retries": retries,
-        "judge_api_base": judge_api_base,
-        "producer_family": producer_family,
-        "judge_family": judge_family,
-        "allow_same_family": allow_same_family,
-        "judge_system": judge_system,
-        "companion_judge": companion_judge,
-    }
-    sweeping = {
-        "repeat": repeat,
-        "order": order,
-        "panel": panel,
-        "controls": _words(controls),
-        "concurrency": concurrency,
-        "caps": _caps(cap or []),
-        "budget": budget,
-        "limit": limit,
-        "sample": sample,
-        "resume": resume,
-        "retry_errors": retry_errors,
-    }
-    folder = out or _folder_for(pairs)
-    go_on = f"What was done is in {folder}; go on with the same command, --out {folder} and --resume."
-    carry_out(
-        lambda: _sweep(pairs, comparison, sweeping, folder, config, json, yes), json=json, debug=debug, resume=go_on
-    )
 
 
 def report(run: options.RunFolder, json: options.Json = False, debug: options.Debug = False) -> None:

@@ -16,6 +16,7 @@ class Typed(Value):
     @classmethod
     def of(cls, **said: Any) -> Self:
         """InputError names the choice that cannot be."""
+        said = {name: value for name, value in said.items() if value is not None}
         try:
             return cls.model_validate(said)
         except ValidationError as error:
