@@ -60,5 +60,6 @@ def test_a_wheel_carries_its_prompts_and_schemas(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "abjudge/_shared/system_prompts/blind_evaluator.md" in names
+    assert "abjudge/_shared/batteries/prompts_general.csv" in names
     assert "abjudge/schemas/verdict.schema.json" in names
     assert "abjudge/py.typed" in names
