@@ -47,7 +47,6 @@ def process(*args: str | Path, env: dict[str, str] | None = None, cwd: Path | No
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
-        **{"stdin": subprocess.DEVNULL, **options},
+        **{"stdin": subprocess.DEVNULL, "timeout": 120, **options},
     )
     return Ended(done.returncode, done.stdout, done.stderr)
