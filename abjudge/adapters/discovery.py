@@ -1,11 +1,14 @@
 """Which models are there without anybody naming one: keys, a running Ollama, the embedded models."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from abjudge.adapters.embedded.store import CATALOGUE, ModelStore
+from abjudge.adapters.served.transport import limited
+from abjudge.domain.errors import Permanent
 from abjudge.domain.families import Lineage, declared, lineage_of
+from abjudge.domain.redaction import redact
+from abjudge.domain.strict_json import read_json, whole_characters
 from abjudge.domain.values import Value
 
 Source = Literal["key", "ollama", "embedded"]
@@ -49,7 +52,7 @@ async def discover(environ: Mapping[str, str], store: ModelStore, families: Mapp
     base = environ.get("OLLAMA_API_BASE") or OLLAMA
     for tag in await _ollama_tags(base):
         model = f"ollama_chat/{tag}"
-        found.append(Found(model=model, source="ollama", why=f"Ollama runs at {base}", lineage=lineage(model)))
+        found.append(Found(model=model, source="ollama", why=f"Ollama runs at {redact(base)}", lineage=lineage(model)))
     for name, entry in CATALOGUE.items():
         ready = store.path_of(name) is not None
         why = "its file is in the cache" if ready else f"can be fetched once ({entry.size_bytes / 1e6:.0f} MB)"
@@ -72,9 +75,10 @@ async def _ollama_tags(base: str) -> list[str]:
     try:
         timeout = aiohttp.ClientTimeout(total=0.5)
         async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as answer:
-            listing: Any = json.loads(await answer.read())
-    except (TimeoutError, aiohttp.ClientError, OSError, ValueError):
+            listing: Any = read_json(await limited(answer))
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError, Permanent):
         return []
     models = listing.get("models") if isinstance(listing, dict) else None
     names = [m.get("name") for m in models if isinstance(m, dict)] if isinstance(models, list) else []
-    return [n for n in names if isinstance(n, str) and not any(word in n.lower() for word in _NO_CHAT)]
+    sound = [n for n in names if isinstance(n, str) and n == whole_characters(n) and n.isprintable()]
+    return [n for n in sound if not any(word in n.lower() for word in _NO_CHAT)]

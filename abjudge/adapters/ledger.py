@@ -18,6 +18,7 @@ from abjudge.domain.cases import Case
 from abjudge.domain.errors import InputError, LedgerError
 from abjudge.domain.fingerprints import PREFIX, fingerprint
 from abjudge.domain.records import Record
+from abjudge.domain.strict_json import read_json
 
 MANIFEST, LEDGER = "manifest.json", "ledger.jsonl"
 SYNC_S = 0.5  # how old a record may be before it is forced to the disk
@@ -195,7 +196,7 @@ class Manifest:
             raise InputError("no_run", None, f"{self.path} cannot be read: {error.strerror}.") from error
         text = b"".join(lines).rstrip().removesuffix(b",")
         try:
-            header: Any = json.loads(text + (b"" if text.endswith(b"}") else b"}"))
+            header: Any = read_json(text + (b"" if text.endswith(b"}") else b"}"))
         except ValueError as error:
             raise InputError("not_json", 1, f"{self.path} is no JSON: {error}.") from error
         if not isinstance(header, dict):
@@ -214,7 +215,7 @@ def read_records(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not _is_closed(line):
             continue
         try:
-            record = json.loads(line)
+            record = read_json(line)
         except ValueError as error:
             raise InputError("not_json", number, f"{path}, line {number}: no JSON ({error}).") from error
         if not isinstance(record, dict):

@@ -17,9 +17,9 @@ def shipped(name: str) -> Path:
 
 
 def read_text(path: Path, *, what: str) -> str:
-    """A UTF-8 text file (a byte order mark is dropped). InputError says what was wrong with it."""
+    """A UTF-8 text file, its line ends as they are; a byte order mark is dropped. InputError says what is wrong."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise InputError("no_file", None, f"{what}: there is no file {path}.") from error
     except IsADirectoryError as error:
@@ -30,8 +30,18 @@ def read_text(path: Path, *, what: str) -> str:
         ) from error
     except OSError as error:
         raise InputError("no_file", None, f"{what}: {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise InputError("no_file", None, f"{what}: {str(path)!r} is no path: {error}.") from error
     if "\x00" in text:
         raise InputError("nul_byte", None, f"{what}: {path} holds a NUL byte, so it is no text file.")
     if not text.strip():
         raise InputError("empty_file", None, f"{what}: {path} is empty.")
     return text
+
+
+def local_path(text: str, *, what: str) -> Path:
+    """The path, `~` and `~user` resolved; InputError where there is no such user."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise InputError("no_file", None, f"{what}: {text}: {error}") from error

@@ -3,15 +3,16 @@
 import asyncio
 import difflib
 import hashlib
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from abjudge.adapters.prompt_files import read_text
+from abjudge.adapters.prompt_files import local_path, read_text
+from abjudge.adapters.served.transport import limited
 from abjudge.domain.errors import InputError, Permanent, Transient
+from abjudge.domain.prompts import holds_marks
 from abjudge.domain.redaction import redact
+from abjudge.domain.strict_json import read_json, whole_characters
 from abjudge.ports import Scaffold
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class HttpScaffold:
         body = {"query": query, "mode": self._mode}
         try:
             async with self._session.post(self._url, json=body, headers=headers, allow_redirects=False) as answer:
-                content = await answer.read()
+                content = await limited(answer)
                 status, wait = answer.status, answer.headers.get("Retry-After")
         except TimeoutError as error:
             raise Transient("timeout", f"{self._where()} gave no answer within {self._timeout_s:g} s.") from error
@@ -105,7 +106,7 @@ class HttpScaffold:
 
     def _read(self, content: bytes) -> str:
         try:
-            answer: Any = json.loads(content)
+            answer: Any = read_json(content)
         except ValueError as error:
             raise Permanent("not_json", f"{self._where()} answered no JSON: {self._quote(content)}") from error
         first = answer[0] if isinstance(answer, list) and answer else None
@@ -118,13 +119,19 @@ class HttpScaffold:
         text = first[self._mode]
         if not isinstance(text, str) or not text.strip():
             raise Permanent("scaffold_empty", f"{self._where()} gave an empty scaffold for the mode {self._mode!r}.")
-        return text
+        if self._key and self._key in text:
+            raise Permanent("scaffold_shape", f"{self._where()} gave our own key back inside the scaffold.")
+        if holds_marks(text):
+            raise Permanent("scaffold_marks", f"{self._where()} gave a scaffold that ends or begins its own block.")
+        return whole_characters(text)
 
     def _where(self) -> str:
         return f"The scaffold service {redact(self._url, self._secrets())}"
 
     def _quote(self, content: bytes) -> str:
-        return redact(repr(content[:80].decode("utf-8", "replace")), self._secrets())
+        # Redacted first: a cut could leave half a key.
+        said = redact(content[:4000].decode("utf-8", "replace"), self._secrets())
+        return repr(said[:80])
 
     def _secrets(self) -> tuple[str, ...]:
         return (self._key,) if self._key else ()
@@ -138,9 +145,12 @@ def parse_scaffold(spec: str, *, environ: Mapping[str, str], timeout_s: float) -
     if kind == "text" and colon:
         if not rest.strip():
             raise InputError("bad_scaffold", None, "The scaffold 'text:' is empty.", hint="Write text:STRING.")
+        _refuse_marks(rest, "--scaffold text:…")
         return FixedScaffold(f"text:{hashlib.sha256(rest.encode('utf-8', 'replace')).hexdigest()[:8]}", rest)
     if kind == "file" and rest:
-        return FixedScaffold(spec, read_text(Path(rest).expanduser(), what="--scaffold"))
+        words = read_text(local_path(rest, what="--scaffold"), what="--scaffold")
+        _refuse_marks(words, f"--scaffold {spec}")
+        return FixedScaffold(spec, words)
     if kind == "ejentum":
         return _ejentum(spec, rest or "reasoning", environ, timeout_s)
     if kind in ("http", "https") and rest:
@@ -148,6 +158,12 @@ def parse_scaffold(spec: str, *, environ: Mapping[str, str], timeout_s: float) -
     close = difflib.get_close_matches(kind, [k.partition(":")[0] for k in _KINDS], n=1)
     hint = f"Did you mean {close[0]!r}?" if close else None
     raise InputError("bad_scaffold", None, f"--scaffold {spec!r}: expected one of {', '.join(_KINDS)}.", hint=hint)
+
+
+def _refuse_marks(text: str, what: str) -> None:
+    if holds_marks(text):
+        said = f"{what}: the text holds the marks of the scaffold block, so the model could not tell where it ends."
+        raise InputError("scaffold_marks", None, said, hint="Take [COGNITIVE SCAFFOLD] and its end mark out of it.")
 
 
 def _ejentum(spec: str, mode: str, environ: Mapping[str, str], timeout_s: float) -> HttpScaffold:
@@ -162,7 +178,12 @@ def _ejentum(spec: str, mode: str, environ: Mapping[str, str], timeout_s: float)
             f"The scaffold {spec} needs a key, and EJENTUM_API_KEY is not set.",
             hint="Set it, or take another scaffold: file:PATH, text:STRING, http:URL or none.",
         )
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        said = "EJENTUM_API_KEY holds a space, a line break or a character that no key has."
+        raise Permanent("key_refused", said, hint="It was probably cut or pasted with something else.")
     url = environ.get("EJENTUM_API_URL") or EJENTUM_URL
+    if "@" in urlsplit(url).netloc:
+        raise InputError("bad_scaffold", None, "EJENTUM_API_URL holds a user or a password beside the key.")
     return HttpScaffold(f"ejentum:{mode}", _address(url, spec), mode, key=key, timeout_s=timeout_s)
 
 
@@ -176,6 +197,7 @@ def _address(url: str, spec: str) -> str:
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+        (parts.hostname or "").encode("idna")
     except ValueError:
         sound = False
     if not sound or any(c.isspace() for c in url):

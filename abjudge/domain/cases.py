@@ -4,6 +4,7 @@ from pydantic import Field
 
 from abjudge.domain.errors import InputError
 from abjudge.domain.fingerprints import fingerprint
+from abjudge.domain.strict_json import whole_characters
 from abjudge.domain.values import Value
 
 
@@ -37,6 +38,10 @@ def single_case(prompt: str) -> Case:
     """The one case of a comparison. A blank prompt is refused: some servers take it for a request to load the model."""
     if not prompt.strip():
         raise InputError("empty_prompt", None, "The prompt is empty.", hint="Give it with --prompt or --prompt-file.")
+    if whole_characters(prompt) != prompt:
+        raise InputError(
+            "encoding", None, "The prompt holds bytes that are no UTF-8.", hint="Save or type it as UTF-8."
+        )
     if "\x00" in prompt:
         raise InputError("nul_byte", None, "The prompt holds a NUL byte.")
     return Case(id="prompt", prompt=prompt)

@@ -15,13 +15,18 @@ def printable(text: str) -> str:
 
 def excerpt(text: str, *, lines: int, width: int) -> str:
     """The first `lines` lines as they will be shown at `width` columns, with a word on what was left out."""
-    whole = printable(text).strip()
+    whole = text.strip()
+    # Nothing beyond this can be shown; wrapping a line of ten million characters takes a minute.
+    near = printable(whole[: 2 * lines * (width + 1)])
     shown: list[str] = []
-    for line in whole.split("\n"):
+    for line in near.split("\n"):
         rows = textwrap.wrap(line, width) or [""]
         room = lines - len(shown)
         shown += rows[:room]
         if len(rows) > room:
-            left = len("".join(whole.split())) - len("".join("".join(shown).split()))
-            return "\n".join([*shown, f"[... {left} more characters]"])
-    return "\n".join(shown)
+            break
+    else:
+        if len(whole) <= len(near):
+            return "\n".join(shown)
+    left = sum(map(len, whole.split())) - sum(map(len, "".join(shown).split()))
+    return "\n".join([*shown, f"[... {max(left, 1)} more characters]"])

@@ -11,12 +11,15 @@ from abjudge.domain.values import Value
 
 NGRAM = 8  # tokens; shorter runs are shared by chance between any two texts on one subject
 _MARKER = re.compile(r"\[/?(?:END )?COGNITIVE SCAFFOLD\]|\bcognitive scaffold\b", re.IGNORECASE)
-_HEADING = re.compile(
-    r"^[ \t]*(?:\[([A-Z][A-Z0-9 _-]{2,})\]|#{1,6}[ \t]+(.{3,80}?)[ \t]*$|<([A-Za-z][\w-]{2,})>)", re.MULTILINE
-)
+_BRACKETED = re.compile(r"\[[A-Z][A-Z0-9 _-]{2,60}\]|<[A-Za-z][\w-]{2,60}>")
+_MOST_HEADINGS = 200
 _OPEN = r"<(think|thinking|thought|reasoning|scratchpad)>"
 _THINK_OPEN = re.compile(rf"(?:\A\s*|\n[ \t]*){_OPEN}", re.IGNORECASE)
 _THINK_CLOSE_FIRST = re.compile(r"\A(?:(?!<think)[\s\S])*?</(think|thinking)>[ \t]*(?:\n|\Z)", re.IGNORECASE)
+_TAG_NEXT = re.compile(rf"\s*{_OPEN}", re.IGNORECASE)
+_CLOSE = {
+    tag: re.compile(rf"</{tag}>", re.IGNORECASE) for tag in ("think", "thinking", "thought", "reasoning", "scratchpad")
+}
 _WORD = re.compile(r"\w+")
 
 
@@ -34,16 +37,26 @@ def strip_thinking(text: str) -> tuple[str, str]:
     closed reaches to the end; a closing tag that was never opened closes what stands before it, because chat templates
     often put the opening tag into the prompt.
     """
-    thoughts: list[str] = []
+    if "<" not in text:
+        return text, ""
     if not _THINK_OPEN.search(text) and (closed := _THINK_CLOSE_FIRST.match(text)):
-        thoughts.append(closed.group())
-        text = text[closed.end() :]
-    while opened := _THINK_OPEN.search(text):
-        close = re.compile(rf"</{re.escape(opened[1])}>", re.IGNORECASE).search(text, opened.end())
+        return text[closed.end() :].strip(), closed.group().strip()
+    kept: list[str] = []
+    thoughts: list[str] = []
+    at = 0
+    opened = _THINK_OPEN.search(text)
+    while opened:
+        close = _CLOSE[opened[1].lower()].search(text, opened.end())
         end = close.end() if close else len(text)
+        kept.append(text[at : opened.start()])
         thoughts.append(text[opened.start() : end])
-        text = text[: opened.start()] + ("\n" if opened.start() else "") + text[end:].lstrip("\n")
-    return (text.strip(), "".join(thoughts).strip()) if thoughts else (text, "")
+        at = end
+        # What follows a block begins a line, as if the block had never been there.
+        opened = _TAG_NEXT.match(text, at) or _THINK_OPEN.search(text, at)
+    if not thoughts:
+        return text, ""
+    answer = "\n".join(part for part in (*kept, text[at:]) if part.strip())
+    return answer.strip(), "".join(thoughts).strip()
 
 
 def find_leaks(text: str, *, scaffold: str = "", prompt: str = "", names: Iterable[str] = ()) -> tuple[Leak, ...]:
@@ -65,12 +78,23 @@ def _leak(kind: Literal["scaffold_marker", "scaffold_heading", "scaffold_ngram",
 
 
 def _headings(scaffold: str) -> Iterable[str]:
-    """Headings as they would be copied: with their brackets or marks, or a line of their own."""
-    for match in _HEADING.finditer(scaffold):
-        yield match.group().strip()
+    """Headings as they would be copied: in brackets, as a tag, or a Markdown heading of a bearable length."""
+    found: dict[str, None] = {}
+    for line in scaffold.splitlines():
+        text = line.strip()
+        if bracketed := _BRACKETED.match(text):
+            found[bracketed.group()] = None
+        elif text.startswith("#") and 5 <= len(text) <= 100:
+            found[text] = None
+        if len(found) >= _MOST_HEADINGS:
+            break
+    return found
 
 
 def _spoken(word: str, text: str) -> bool:
+    # A plain look first: it is linear and nearly always enough.
+    if word.lower() not in text.lower():
+        return False
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
 
 

@@ -9,6 +9,7 @@ from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.fingerprints import fingerprint
 from abjudge.domain.leaks import Leak, strip_thinking
 from abjudge.domain.status import Status
+from abjudge.domain.strict_json import whole_characters
 from abjudge.domain.values import Value
 from abjudge.domain.verdicts import VerdictReading
 
@@ -43,7 +44,7 @@ class Observation(Value):
 
     @property
     def answer(self) -> str:
-        return strip_thinking(self.response.text)[0]
+        return whole_characters(strip_thinking(self.response.text)[0])
 
     @property
     def usable(self) -> bool:

@@ -8,22 +8,23 @@ from abjudge.domain.rubrics import Rubric
 
 BLOCK_BEGIN = "<!-- scaffold block: begin -->"
 BLOCK_END = "<!-- scaffold block: end -->"
-_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
+_MARKS = re.compile(r"\[(?:END )?COGNITIVE SCAFFOLD\]", re.IGNORECASE)
 
 
 def fill(template: str, values: Mapping[str, str], *, name: str) -> str:
     """Replace each `{{word}}`. One with no value is an InputError that names file and line."""
-    for number, line in enumerate(template.splitlines(), start=1):
-        for match in _PLACEHOLDER.finditer(line):
-            if match[1] not in values:
-                known = ", ".join(sorted(values)) or "none"
-                raise InputError(
-                    "unfilled_placeholder",
-                    number,
-                    f"{name}, line {number}: nothing fills the placeholder {match[0]}; this prompt knows: {known}.",
-                    hint="Remove it, or write the text that belongs there.",
-                )
-    return _PLACEHOLDER.sub(lambda m: values[m[1]], template)
+    for match in _PLACEHOLDER.finditer(template):
+        if match[1].strip() not in values:
+            number = template.count("\n", 0, match.start()) + 1
+            known = ", ".join(sorted(values)) or "none"
+            raise InputError(
+                "unfilled_placeholder",
+                number,
+                f"{name}, line {number}: nothing fills the placeholder {match[0]!r}; this prompt knows: {known}.",
+                hint="Remove it, or write the text that belongs there.",
+            )
+    return _PLACEHOLDER.sub(lambda m: values[m[1].strip()], template)
 
 
 def split_block(text: str, *, name: str) -> tuple[str, str]:
@@ -37,6 +38,18 @@ def split_block(text: str, *, name: str) -> tuple[str, str]:
         raise InputError("scaffold_block", None, f"{name}: the scaffold block ends before it begins.")
     block, after = rest.split(BLOCK_END)
     return before + after.removeprefix("\n"), block.removeprefix("\n")
+
+
+def without_marks(text: str) -> str:
+    """The text as it is sent: the block stays, the marks around it go."""
+    for mark in (BLOCK_BEGIN, BLOCK_END):
+        text = text.replace(f"{mark}\n", "").replace(mark, "")
+    return text
+
+
+def holds_marks(scaffold: str) -> bool:
+    """Whether a scaffold could end its own block, so that the rest of it would pass for the request."""
+    return _MARKS.search(scaffold) is not None
 
 
 def inject(scaffold: str, prompt: str) -> str:

@@ -8,7 +8,7 @@ MARK = "[redacted]"
 
 _RULES = (
     # Userinfo in an address: everything up to the last @ before the path, since passwords may hold an @ themselves.
-    (re.compile(r"(?<=://)[^/\s?#]+@"), f"{MARK}@"),
+    (re.compile(r"(?<=://)[^\s\"'<>]*@"), f"{MARK}@"),
     (
         re.compile(r"(?i)(?<![\w-])(authorization[\"']?\s*[:=]\s*[\"']?)((?:bearer|basic|token)\s+)?[^\s\"',;}]+"),
         rf"\1{MARK}",

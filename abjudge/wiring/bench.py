@@ -6,11 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from abjudge.adapters.config_file import Config
 from abjudge.adapters.human import at_terminal
-from abjudge.adapters.prompt_files import read_text, shipped
+from abjudge.adapters.prompt_files import local_path, read_text, shipped
 from abjudge.adapters.scaffolds import FixedScaffold, GivenResponse, parse_scaffold
 from abjudge.app import fairness
 from abjudge.app.bench import Bench, Judge
@@ -20,7 +19,15 @@ from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.errors import InputError
 from abjudge.domain.families import spoken_names
 from abjudge.domain.fingerprints import fingerprint
-from abjudge.domain.prompts import BLOCK_BEGIN, BLOCK_END, criteria_lines, fill, split_block, verdict_shape
+from abjudge.domain.prompts import (
+    BLOCK_BEGIN,
+    BLOCK_END,
+    criteria_lines,
+    fill,
+    split_block,
+    verdict_shape,
+    without_marks,
+)
 from abjudge.domain.redaction import redact
 from abjudge.domain.rubrics import FIVE
 from abjudge.domain.verdicts import verdict_schema
@@ -190,11 +197,11 @@ def _producer_prompts(chosen: Choices) -> tuple[str, str]:
         _, block = split_block(scaffolded, name="ejentum_producer.md")
         scaffolded = f"{baseline}{BLOCK_BEGIN}\n{block}{BLOCK_END}\n"
     fairness.check_system_prompts(baseline, scaffolded)
-    return baseline, scaffolded.replace(f"{BLOCK_BEGIN}\n", "").replace(f"{BLOCK_END}\n", "")
+    return baseline, without_marks(scaffolded)
 
 
 def _prompt(path: str | None, name: str, option: str) -> str:
-    return read_text(Path(path).expanduser() if path else shipped(name), what=option)
+    return read_text(local_path(path, what=option) if path else shipped(name), what=option)
 
 
 def _judge_temperature(role: Role) -> float | None:

@@ -9,6 +9,7 @@ from abjudge.adapters.config_file import Config
 from abjudge.adapters.discovery import Found, discover, lineage_for
 from abjudge.adapters.embedded.chat import EmbeddedChat
 from abjudge.adapters.embedded.store import CATALOGUE, ModelStore
+from abjudge.adapters.prompt_files import local_path
 from abjudge.adapters.served.litellm_model import LiteLLMModel
 from abjudge.domain.errors import InputError, Permanent
 from abjudge.domain.families import Lineage, declared, lineage_of
@@ -113,7 +114,7 @@ class Workshop:
     def _embedded(self, name: str) -> Model:
         key = name.removeprefix("embedded/")
         if key.endswith(".gguf"):
-            return EmbeddedChat(name, Path(key).expanduser(), context=FILE_CONTEXT)
+            return EmbeddedChat(name, local_path(key, what=name), context=FILE_CONTEXT)
         path = fetch_model(key, consent=self._consent, say=self._say, store=self._store)
         return EmbeddedChat(name, path, context=min(CATALOGUE[key].context, FILE_CONTEXT), sha256=CATALOGUE[key].sha256)
 

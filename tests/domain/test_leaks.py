@@ -56,6 +56,8 @@ def test_any_texts_give_leaks_and_never_an_error(text, scaffold, prompt):
         ("hm, two and two\n</think>\n\nFour.", "Four."),
         ("Four.\n<thinking>more", "Four."),
         ("<think>a</think>Four.<think>b</think>", "Four.<think>b</think>"),
+        ("<think>a</think><think>b</think>\n<thinking>c</thinking>Four.", "Four."),
+        ("Two.\n<think>a</think>\nThree.\n<think>b", "Two.\n\nThree."),
         ("Write `<think>` before it.", "Write `<think>` before it."),
         ("<think>only this", ""),
         ("Four.", "Four."),
@@ -71,3 +73,19 @@ def test_taking_thinking_out_twice_is_taking_it_out_once(text):
     once = strip_thinking(text)[0]
 
     assert strip_thinking(once)[0] == once
+
+
+@pytest.mark.parametrize(
+    ("text", "scaffold"),
+    [
+        ("\n<think></think>" * 200_000, ""),
+        ("a" * 5_000_000, ""),
+        ("x" * 300_000, "#" + " " * 20_000 + "\v" + " " * 20_000 + "x"),
+        ("word " * 100_000, "\n".join(f"# heading number {n}" for n in range(20_000))),
+        ("</think" * 100_000, ""),
+    ],
+)
+def test_a_hostile_text_is_looked_through_in_linear_time(text, scaffold):
+    strip_thinking(text)
+
+    assert isinstance(find_leaks(text, scaffold=scaffold), tuple)

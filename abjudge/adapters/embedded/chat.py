@@ -25,6 +25,7 @@ from abjudge.adapters.embedded.native import load_server
 from abjudge.domain.calls import Price, Request, Response, Sampling
 from abjudge.domain.errors import CallError, Permanent, Transient
 from abjudge.domain.status import Status
+from abjudge.domain.strict_json import read_json, whole_characters
 from abjudge.ports import Watch
 
 # A small model without a limit may go on until its context is full, minutes later. Recorded as sent.
@@ -191,7 +192,7 @@ class EmbeddedChat:
             if drafted.finish != "stop":
                 return self._response(request, drafted, started, notes=("cut before the scores were complete",))
             try:
-                schema = grammar.narrow(schema, json.loads(drafted.text))
+                schema = grammar.narrow(schema, read_json(drafted.text))
             except (ValueError, KeyError, TypeError, AttributeError):
                 return self._response(request, drafted, started, notes=("the grammar was not obeyed",))
         seen = self._generate(server, job, schema, started, watch=job.watch, warm=drafted.finish is not None)
@@ -248,9 +249,9 @@ class EmbeddedChat:
         body |= {"stream": True, "stream_options": {"include_usage": True}, "timings_per_token": True}
         body |= {"return_progress": True, "cache_prompt": warm}
         if self._head is not None and self._head.has_chat_template:
-            system = [{"role": "system", "content": request.system}] if request.system else []
-            return body | {"messages": [*system, {"role": "user", "content": request.user}]}
-        texts = [text for text in (request.system, request.user) if text]
+            system = [{"role": "system", "content": whole_characters(request.system)}] if request.system else []
+            return body | {"messages": [*system, {"role": "user", "content": whole_characters(request.user)}]}
+        texts = [whole_characters(text) for text in (request.system, request.user) if text]
         return body | {"prompt": "\n\n".join([*texts, "Answer:\n"])}
 
     def _response(self, request: Request, seen: _Seen, started: float, notes: tuple[str, ...] = ()) -> Response:
@@ -335,7 +336,7 @@ def _obeys(text: str, schema: dict[str, Any]) -> bool:
     import jsonschema
 
     try:
-        jsonschema.validate(json.loads(text), schema)
+        jsonschema.validate(read_json(text), schema)
     except (ValueError, jsonschema.ValidationError, jsonschema.SchemaError):
         return False
     return True

@@ -18,6 +18,7 @@ from typing import IO, ClassVar
 
 from abjudge.adapters.embedded.catalogue import CATALOGUE, EmbeddedModel, Package
 from abjudge.domain.errors import CallError, InputError, Permanent, Transient
+from abjudge.domain.strict_json import read_json
 
 __all__ = ["CATALOGUE", "EmbeddedModel", "ModelStore", "Package", "default_root", "redact"]
 
@@ -100,7 +101,7 @@ class ModelStore:
         model = self.model(name)
         path = self._target(model)
         try:
-            stamp = json.loads(_stamp(path).read_text("utf-8"))
+            stamp = read_json(_stamp(path).read_text("utf-8"))
             sized = path.stat().st_size == model.size_bytes
         except (OSError, ValueError):
             return None

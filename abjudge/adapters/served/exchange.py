@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from abjudge.adapters.served.faults import Origin, hidden_error, http_fault, not_json
 from abjudge.adapters.served.readings import Reading, mapping, not_a_reply
-from abjudge.adapters.served.transport import Answer, Transport, lost, whole
+from abjudge.adapters.served.transport import MOST_BYTES, Answer, Transport, lost, whole
 from abjudge.adapters.served.waits import Headers
 from abjudge.adapters.served.wires import Events, Fold, Wire
-from abjudge.domain.errors import CallError, Transient
+from abjudge.domain.errors import CallError, Permanent, Transient
+from abjudge.domain.strict_json import read_json
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -47,7 +48,7 @@ class Line:
         if not 200 <= answer.status < 300:
             raise http_fault(self.origin, answer.status, answer.headers, answer.text)
         try:
-            body = json.loads(answer.text)
+            body = read_json(answer.text)
         except ValueError:
             raise not_json(self.origin, answer.text) from None
         reading = self._reading(body, answer.headers)
@@ -85,13 +86,17 @@ class Line:
         if response.status != 200:
             return self.read(await whole(response))
         events, fold, raw = Events(), self.wire.fold(), [b""]
-        seen = False
+        seen, size = False, 0
         try:
             async for chunk in response.content.iter_any():
                 for event in events.feed(chunk):
                     seen = True
                     if self._take(event, fold, watch, response):
                         return aborted(self.wire.read(fold.body()))
+                size += len(chunk)
+                if size > 4 * MOST_BYTES:  # a stream says in many words what an answer says in few
+                    response.close()
+                    raise Permanent("too_long", f"The stream of {self.origin.name} does not end.")
                 if not seen:
                     raw.append(chunk)
         except (aiohttp.ClientError, OSError):

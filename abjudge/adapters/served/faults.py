@@ -1,6 +1,5 @@
 """Turning what went wrong on the way to a model into the error tree: would trying again help, and what to do next."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from abjudge.adapters.served.waits import Headers, wait_s
 from abjudge.domain.errors import CallError, Permanent, Transient
 from abjudge.domain.redaction import redact
 from abjudge.domain.status import Status
+from abjudge.domain.strict_json import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Complaint:
 def complaint(text: str) -> Complaint:
     """Reads the error shapes of OpenAI, Azure, Gemini, Anthropic, Ollama, Mistral, llama.cpp and FastAPI; or none."""
     try:
-        body = json.loads(text)
+        body = read_json(text)
     except ValueError:
         return Complaint(text, frozenset(), text.lower(), None, False)
     whole = body[0] if isinstance(body, list) and body else body
@@ -79,7 +79,7 @@ def hidden_error(body: dict[str, Any]) -> int | None:
     elif not error or any(body.get(k) for k in ("choices", "candidates", "message", "response")):
         return None
     code = mapping(error).get("code")
-    code = int(code) if isinstance(code, str) and code.isdigit() else code
+    code = int(code) if isinstance(code, str) and code.isdecimal() and code.isascii() and len(code) < 10 else code
     kinds = {"overloaded_error": 529, "rate_limit_error": 429, "authentication_error": 401, "not_found_error": 404}
     kinds |= {"invalid_request_error": 400, "permission_error": 403}
     if isinstance(code, int) and 400 <= code < 600:

@@ -1,7 +1,6 @@
 """Finding out, without paying and without litellm's slow import, whether a call could work at all."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -12,6 +11,7 @@ from abjudge.adapters.served.providers import Address
 from abjudge.adapters.served.readings import mapping
 from abjudge.adapters.served.transport import Answer, Transport, lost, unreachable
 from abjudge.domain.errors import CallError
+from abjudge.domain.strict_json import read_json
 
 KNOCK_S = 2.0
 LOOK_S = 5.0
@@ -93,7 +93,7 @@ def _judge(address: Address, answer: Answer) -> None:
 def _pulled(model: str, text: str) -> bool:
     """Whether Ollama's list holds `model`; a list that cannot be read decides nothing."""
     try:
-        listed: Any = mapping(json.loads(text)).get("models")
+        listed: Any = mapping(read_json(text)).get("models")
     except ValueError:
         return True
     if not isinstance(listed, list):

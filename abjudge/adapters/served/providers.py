@@ -144,8 +144,11 @@ def checked(address: str) -> tuple[str, str | None]:
     try:
         parts = urlsplit(text)
         port = parts.port
+        (parts.hostname or "").encode("idna")
+    except UnicodeError:
+        raise bad("its host is no name that the network knows") from None
     except ValueError as error:
-        raise bad(str(error).lower().replace("'", '"')) from None
+        raise bad(redact(str(error).lower().replace("'", '"'))) from None
     if "://" not in text:
         raise bad("it does not begin with http:// or https://")
     if parts.scheme not in ("http", "https"):

@@ -21,6 +21,7 @@ CONNECT_S = 10.0
 # a connection just being dropped is lost, and a call is never sent twice behind the caller's back.
 _KEEP_ALIVE_S = 3.0
 _LARGE = 1 << 20
+MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,23 @@ def _trust() -> ssl.SSLContext:
 
 
 async def whole(response: "ClientResponse") -> Answer:
-    raw = await response.read()
+    raw = await limited(response)
     try:
         text, mended = raw.decode("utf-8-sig"), False
     except UnicodeDecodeError:
         text, mended = raw.decode("utf-8", "replace").removeprefix("\ufeff"), True
     return Answer(response.status, response.headers, text, mended)
+
+
+async def limited(response: "ClientResponse", most: int = MOST_BYTES) -> bytes:
+    """The body, unpacked. Permanent where it goes beyond `most`: no answer is that long, and memory is not endless."""
+    raw = bytearray()
+    async for chunk in response.content.iter_chunked(1 << 16):
+        raw += chunk
+        if len(raw) > most:
+            response.close()
+            raise Permanent("too_long", f"The answer is longer than {most >> 20} MiB, and was not read to its end.")
+    return bytes(raw)
 
 
 def lost(origin: Origin, error: Exception, timeout_s: float) -> CallError | InputError:

@@ -5,6 +5,7 @@ from typing import Any
 
 from abjudge.adapters.served.readings import Reading, count, finish_word, mapping, not_a_reply, string
 from abjudge.adapters.served.wire_openai import JSON_TOOL
+from abjudge.domain.strict_json import read_json
 
 
 def read(body: dict[str, Any]) -> Reading:
@@ -117,7 +118,7 @@ class Fold:
         if "partial_json" not in block:
             return block
         try:
-            return {**block, "input": json.loads(block["partial_json"])}
+            return {**block, "input": read_json(block["partial_json"])}
         except ValueError:
             # Cut by the cap in the middle of the tool's input: what there is of it is the answer.
             return {"type": "text", "text": block["partial_json"]}

@@ -1,6 +1,5 @@
 """The protocols a model may be spoken to over: where to ask, how to read, and how a stream is cut into events."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -8,6 +7,7 @@ from urllib.parse import quote
 
 from abjudge.adapters.served import wire_anthropic, wire_gemini, wire_ollama, wire_openai
 from abjudge.adapters.served.readings import Reading
+from abjudge.domain.strict_json import read_json
 
 
 class Fold(Protocol):
@@ -139,7 +139,7 @@ class Events:
 
     def _object(self, text: str) -> Iterator[dict[str, Any]]:
         try:
-            event = json.loads(text)
+            event = read_json(text)
         except ValueError:
             event = None
         if isinstance(event, dict):
