@@ -11,6 +11,8 @@ READY := $(VENV)/.ready
 PROMPT ?= How do I get a stripped screw out of a piece of wood?
 # Taken as it was typed: neither make nor the shell looks for a $ in it.
 export ABJUDGE_TRY_PROMPT := $(value PROMPT)
+# Or make would hand PROMPT to every recipe expanded, and run what stands in it.
+unexport PROMPT
 
 .PHONY: help setup models try check test test-slow bench cassettes readme constraints schemas clean
 
@@ -35,7 +37,7 @@ $(READY): constraints.txt pyproject.toml
 	@touch $@
 
 try: $(READY) ## compare one PROMPT with and without the default scaffold, on the models that are there
-	@$(BIN)/abjudge compare --prompt "$$ABJUDGE_TRY_PROMPT" --both-orders --yes
+	@printf '%s' "$$ABJUDGE_TRY_PROMPT" | $(BIN)/abjudge compare --prompt - --both-orders --yes
 
 models: $(READY) ## fetch the two small models (350 MB, once)
 	@$(BIN)/abjudge models fetch smollm2-135m --yes
@@ -54,8 +56,10 @@ test: $(READY) ## the quick tests and the checks
 test-slow: $(READY) ## tests that load the real models or take long
 	$(BIN)/pytest -m slow
 
-bench: $(READY) ## measure start-up and cost, side by side, as ratios
+bench: $(READY) ## measure start-up, ledger and sweeps side by side (peers first: sh tests/benchmarks/peers.sh)
 	$(BIN)/python -m tests.benchmarks.startup
+	$(BIN)/python -m tests.benchmarks.ledger
+	$(BIN)/python -m tests.benchmarks.sweep
 
 cassettes: $(READY) ## record the cassettes again, from real models on loopback or those the environment names
 	VCR_MODE=all $(BIN)/pytest -m "slow or not slow" tests/wires

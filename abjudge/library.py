@@ -8,6 +8,7 @@ from typing import Any
 
 from abjudge.app.compare import compare as run_compare
 from abjudge.domain.cases import single_case
+from abjudge.domain.errors import InputError
 from abjudge.domain.outcomes import Outcome
 from abjudge.wiring import Choices, open_ledger, read_config, wire
 from abjudge.wiring import read_prompts as read_table_of_prompts
@@ -17,8 +18,8 @@ async def compare(
     prompt: str,
     *,
     producer: str | None = None,
-    judge: str | tuple[str, ...] = (),
-    scaffold: str | tuple[str, ...] = (),
+    judge: str | tuple[str, ...] | None = None,
+    scaffold: str | tuple[str, ...] | None = None,
     out: str | Path | None = None,
     config: str | Path | None = None,
     environ: Mapping[str, str] | None = None,
@@ -36,10 +37,16 @@ async def compare(
     Raises InputError for a call that makes no fair comparison and CallError where a model cannot be had; in both cases
     nothing was paid for.
     """
+    if not isinstance(prompt, str):
+        raise InputError("bad_prompt", None, f"The prompt must be text, got {type(prompt).__name__}.")
+    if "timeout" in choices:
+        choices["timeout_s"] = choices.pop("timeout")
     chosen = Choices.of(producer=producer, judges=_names(judge), scaffolds=_names(scaffold), **choices)
     settings, _ = read_config(Path(config) if config else None)
     case = single_case(prompt)
-    bench = await wire(chosen, environ=environ or os.environ, config=settings, consent=lambda _: fetch)
+    bench = await wire(
+        chosen, environ=os.environ if environ is None else environ, config=settings, consent=lambda _: fetch
+    )
     async with bench:
         with open_ledger(Path(out) if out else None, bench, [case]) as ledger:
             return await run_compare(case, bench, ledger)
@@ -58,5 +65,5 @@ def compare_sync(prompt: str, **options: Any) -> tuple[Outcome, ...]:
     return asyncio.run(compare(prompt, **options))
 
 
-def _names(given: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(given: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)

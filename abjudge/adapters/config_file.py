@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from abjudge.adapters.prompt_files import read_text
 from abjudge.domain.errors import InputError
@@ -19,6 +19,9 @@ class Config(Value):
 
     `families` declares lineages by model name, `keys` holds API keys by the name of their environment variable.
     """
+
+    # `both_orders = "yes"` is a mistake and not a truth.
+    model_config = ConfigDict(strict=True)
 
     producer: str | None = None
     judge: str | list[str] | None = None
@@ -44,18 +47,24 @@ def read_config(path: Path | None) -> tuple[Config, Path | None]:
     chosen = path or Path(FILE)
     if path is None and not chosen.exists():
         return Config(), None
-    text = read_text(chosen, what="the config file")
+    text = "" if _is_empty(chosen) else read_text(chosen, what="the config file")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("bad_config", None, f"{chosen} is not TOML: {error}.") from error
     _refuse_unknown(table, chosen, text)
     try:
         return Config.model_validate(table), chosen
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise InputError("bad_config", _line_of(key, text), f"{chosen}: {key}: {first['msg']}.") from error
+        key = str(first["loc"][0])
+        line = _line_of(key, text)
+        where = f"{chosen}, line {line}" if line else str(chosen)
+        raise InputError("bad_config", line, f"{where}: {key}: {first['msg']}, got {table[key]!r}.") from error
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
 
 
 def _refuse_unknown(table: dict[str, Any], path: Path, text: str) -> None:

@@ -67,6 +67,8 @@ class RunFolder:
         """Write and fsync the manifest, before anything is called. A folder that already holds a run is refused."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise FileExistsError(folder)
             digest = _write_manifest(folder / MANIFEST, plan, cases)
             file = os.open(folder / LEDGER, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
             _sync_folder(folder)
@@ -74,7 +76,7 @@ class RunFolder:
             raise InputError(
                 "run_exists",
                 None,
-                f"{folder} already holds a run, or is no folder; a run is never written over.",
+                f"{folder} already holds a run or other files, or is no folder; a run is never written over.",
                 hint="Name another folder with --out, or go on with --resume.",
             ) from error
         except OSError as error:
@@ -121,8 +123,10 @@ class RunFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *fault: object) -> None:
         if self._file >= 0:
+            if not any(fault):
+                self._line({"kind": "closed"})
             self.sync()
             os.close(self._file)
             self._file = -1
@@ -244,6 +248,14 @@ def chain_faults(folder: Path) -> list[str]:
     if torn and (torn.endswith(b"\n") or not _begins_well(torn)):
         return [f"{LEDGER}, line {number}: a line was cut or edited."]
     return []
+
+
+def is_closed(folder: Path) -> bool:
+    """Whether the run was brought to its end: lines cut off at the end of a ledger leave no other trace."""
+    last = b""
+    for line in _lines(folder / LEDGER):
+        last = line
+    return _is_closed(last) and b'"kind":"closed"' in last[:80]
 
 
 def _lines(path: Path) -> Iterator[bytes]:

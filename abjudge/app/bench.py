@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
+from abjudge.app.fairness import NOTHING_DIFFERS
 from abjudge.app.roles import GivenAnswers, Producer
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
+from abjudge.domain.outcomes import ScaffoldText
 from abjudge.domain.records import Conditions
 from abjudge.ports import Evaluator, Model, Scaffold
 
@@ -41,11 +43,14 @@ class Bench:
     say: Say = lambda _: None
     _conditions: dict[tuple[str, str], Conditions] = field(default_factory=dict, repr=False, compare=False)
 
-    def conditions(self, scaffold_digest: str, judge: Judge) -> Conditions:
+    def conditions(self, scaffold: ScaffoldText, judge: Judge) -> Conditions:
         """The conditions of every Outcome under this scaffold text and this judge, worked out once."""
-        key = (scaffold_digest, judge.evaluator.name)
+        key = (scaffold.digest, judge.evaluator.name)
         if key not in self._conditions:
-            self._conditions[key] = Conditions.of(self.subject, scaffold_digest, judge.card, self.environment)
+            environment = self.environment
+            if scaffold.name == "none":
+                environment = environment.with_(differences=NOTHING_DIFFERS)
+            self._conditions[key] = Conditions.of(self.subject, scaffold.digest, judge.card, environment)
         return self._conditions[key]
 
     async def __aenter__(self) -> Self:

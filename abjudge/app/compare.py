@@ -33,7 +33,7 @@ async def compare(
     texts = {text.name: (text, failure) for text, failure in had}
     usable = [text for text, failure in had if failure is None]
     pairs = await _produce(case, usable, bench, ledger, repetition, known) if usable else {}
-    if pairs:
+    if any(all(seen.usable for seen in pair.values()) for pair in pairs.values()):
         bench.say("judging blind" + (" in both orders" if bench.both_orders else ""))
 
     async def conduct(scaffold: Scaffold, judge: Judge) -> Outcome:

@@ -57,10 +57,13 @@ def conflicts(found: Sequence[Doubt]) -> tuple[str, ...]:
     return tuple(f"{doubt.message} Allowed by --allow-same-family." for doubt in found)
 
 
+NOTHING_DIFFERS = ("nothing: both are asked the same (A versus A)",)
+
+
 def differences(scaffold_names: Sequence[str]) -> tuple[str, ...]:
     """All in which the arms differ, in words. Model, address, sampling and caps are shared by construction."""
     if all(name == "none" for name in scaffold_names):
-        return ("nothing: both are asked the same (A versus A)",)
+        return NOTHING_DIFFERS
     return (
         "the marked scaffold block of the system prompt",
         "the [COGNITIVE SCAFFOLD] block before the prompt",
@@ -68,6 +71,12 @@ def differences(scaffold_names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _doubt(subject: Subject, judge: EvaluatorCard) -> Doubt | None:
+    if judge.model.partition("+")[0] == subject.model:
+        return Doubt(
+            "same_family",
+            f"{subject.model} would judge its own answers, whatever family is declared for it.",
+            "Choose another judge with --judge, or declare the conflict with --allow-same-family.",
+        )
     for role, model, lineage in (("producer", subject.model, subject.lineage), ("judge", judge.model, judge.lineage)):
         if lineage is None:
             return Doubt(

@@ -40,7 +40,7 @@ class Replay:
     def parse(self, line: Mapping[str, Any]) -> Record | None:
         """The record of a ledger's line; None for one that only notes an event. ValueError for an unknown kind."""
         kind = str(line.get("kind"))
-        if kind == "resumed":
+        if kind in ("resumed", "closed"):
             return None
         if kind not in _KINDS:
             raise ValueError(f"unknown kind {kind!r}")

@@ -114,7 +114,7 @@ class Trial:
         return judgment
 
     def _close(self, pair: Pair, judgments: tuple[Judgment, ...], failure: Failure | None) -> Outcome:
-        conditions = self.bench.conditions(self.scaffold.digest, self.judge)
+        conditions = self.bench.conditions(self.scaffold, self.judge)
         order = self._order()
         verdict, notes = (None, ()) if failure else combine(judgments)
         notes += tuple(f"{arm}_{flag}" for arm, seen in pair.items() for flag in _flags(seen))
@@ -136,7 +136,7 @@ class Trial:
             judgments=judgments,
             subject=self.bench.subject,
             evaluator=self.judge.card,
-            environment=self.bench.environment,
+            environment=conditions.environment,
         )
         self.ledger.append_once(conditions)
         self.ledger.append(as_record(outcome))

@@ -27,7 +27,7 @@ def verify(cases: Mapping[str, Case], seed: int, records: Iterable[tuple[int, Ma
             record = audit.replay.parse(line)
             found = audit.check(record) if record else ()
             faults += [f"ledger.jsonl, line {number} ({line.get('kind')}): {fault}" for fault in found]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             first = str(error).splitlines()[0]
             faults.append(f"ledger.jsonl, line {number}: not readable as a record: {first}.")
     return tuple(faults)

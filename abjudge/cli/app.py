@@ -1,7 +1,9 @@
 """The commands, and how each of them ends: an exit code, and one paragraph where something was wrong."""
 
+import contextlib
 import os
 import sys
+from pathlib import Path
 
 import typer
 
@@ -37,14 +39,30 @@ def root(context: typer.Context, version: bool = typer.Option(False, "--version"
 
 
 def run() -> None:
-    """Run the command line. Output that the console's encoding lacks becomes `?`, never a crash."""
+    """Run the command line. Output that the console's encoding lacks becomes `?`, never a crash.
+
+    A standard stream that is not there is taken for the empty device; one that takes no more is exit 3.
+    """
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 they live as long as the process
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+    code: object = 0
     try:
         app()
-    except BrokenPipeError:
+    except SystemExit as done:
+        code = done.code
+    except OSError:
+        code = 3
+    try:
+        sys.stdout.flush()
+    except OSError:
+        code = 3
         # Whoever read our output has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    raise SystemExit(code)

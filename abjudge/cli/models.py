@@ -8,6 +8,7 @@ import typer
 
 from abjudge.cli import options
 from abjudge.cli.ending import agreed, carry_out, emit, say
+from abjudge.domain.display import printable
 
 app = typer.Typer(
     help="Which models are there, and fetching the small embedded ones.",
@@ -52,7 +53,7 @@ async def _list(json: bool) -> int:
         return 0
     for model in found:
         family = f"{model.lineage.family} ({', '.join(model.lineage.owners)})" if model.lineage else "family unknown"
-        typer.echo(f"{model.model:<32} {family:<28} {model.why}")
+        typer.echo(printable(f"{model.model:<32} {family:<28} {model.why}"))
     return 0
 
 
@@ -61,7 +62,7 @@ async def _fetch(name: str, yes: bool, json: bool) -> int:
     from abjudge.wiring import fetch_model
 
     path: Path = fetch_model(
-        name.removeprefix("embedded/"), consent=lambda q: yes or agreed(f"{q} Fetch it now?"), say=say
+        name.removeprefix("embedded/"), consent=lambda q: yes or agreed(f"{q} Fetch it now?"), say=say, check=True
     )
     if json:
         emit(to_json({"model": f"embedded/{name.removeprefix('embedded/')}", "path": str(path)}))

@@ -129,15 +129,15 @@ async def _run(prepared: "Prepared") -> "RunStopped | None":
     from abjudge.domain.errors import RunStopped
 
     progress = Progress(prepared.left, prepared.sweep.governor.spent)
-    async with prepared.sweep.bench:
-        with prepared.ledger:
-            try:
+    try:
+        async with prepared.sweep.bench:
+            with prepared.ledger:
                 async for outcome in prepared.sweep.run(prepared.places()):
                     progress.take(outcome)
-            except RunStopped as stop:
-                return stop
-            finally:
-                progress.close()
+    except RunStopped as stop:
+        return stop
+    finally:
+        progress.close()
     return None
 
 

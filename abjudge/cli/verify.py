@@ -6,6 +6,7 @@ import typer
 
 from abjudge.cli import options
 from abjudge.cli.ending import carry_out, emit, say
+from abjudge.domain.display import printable
 
 EXAMPLE = "Example: abjudge verify runs/first"
 
@@ -17,13 +18,16 @@ def command(run: options.RunFolder, json: options.Json = False, debug: options.D
 
 async def _verify(run: Path, json: bool) -> int:
     from abjudge.reports.documents import to_json
-    from abjudge.wiring import verify_run
+    from abjudge.wiring import is_finished, verify_run
 
     faults = verify_run(run)
+    finished = is_finished(run)
     if json:
-        emit(to_json({"run": str(run), "intact": not faults, "faults": list(faults)}))
+        emit(to_json({"run": str(run), "intact": not faults, "finished": finished, "faults": list(faults)}))
     else:
         for fault in faults:
             say(fault)
-        typer.echo(f"{run}: {'intact' if not faults else f'not intact ({len(faults)} faults)'}")
+        state = f"not intact ({len(faults)} faults)" if faults else "intact"
+        open_end = "" if finished else ", but not finished: it was interrupted, or its end was cut off"
+        typer.echo(printable(f"{run}: {state}{open_end}"))
     return 1 if faults else 0

@@ -57,6 +57,11 @@ def draw(seed: int, stratum: str, index: int) -> Assignment:
     return BASELINE_FIRST if pattern[place] == "0" else SCAFFOLDED_FIRST
 
 
+def judge_seed(seed: int) -> int:
+    """The seed of a judge's sampling: another than the run's, from which the order could be worked out."""
+    return int.from_bytes(_keyed(seed, "judge")[:4], "big") >> 1
+
+
 def seal(trial: str, assignment: Assignment, nonce: str) -> Seal:
     """Commit to `assignment`; `nonce` is secret until the judge has answered."""
     return Seal(trial=trial, commitment=_commitment(nonce, assignment))

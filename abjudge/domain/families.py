@@ -7,6 +7,7 @@ declared by the person who does.
 
 import re
 
+from abjudge.domain.errors import InputError
 from abjudge.domain.values import Value
 
 
@@ -114,6 +115,8 @@ def lineage_of(model: str) -> Lineage | None:
 
 def declared(word: str) -> Lineage:
     """The lineage somebody declares: a family or owner of the table, or a new name that stands for itself."""
+    if not word.strip():
+        raise InputError("bad_family", None, "A family that is declared needs a name.", hint="Such as qwen or llama.")
     known = lineage_of(word)
     if known is not None:
         return known.with_(declared=True)

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from abjudge.domain.errors import AbjudgeError, CallError, InputError
 from abjudge.domain.outcomes import Judgment, Outcome
 from abjudge.domain.status import Status
 from abjudge.domain.values import Value
@@ -36,10 +35,9 @@ def outcome_document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return Outcomes(outcomes=tuple(outcomes)).model_dump(mode="json")
 
 
-def failure_document(error: AbjudgeError) -> dict[str, Any]:
-    status = error.status if isinstance(error, CallError) else None
-    reason = error.reason if isinstance(error, CallError) else error.code if isinstance(error, InputError) else "failed"
-    failure = Failure(status=status, reason=reason, message=str(error), exit_code=error.exit_code)
+def failure_document(status: object, reason: str, message: str, exit_code: int) -> dict[str, Any]:
+    """What `--json` prints where nothing was compared."""
+    failure = Failure.model_validate({"status": status, "reason": reason, "message": message, "exit_code": exit_code})
     return failure.model_dump(mode="json")
 
 

@@ -28,8 +28,8 @@ def render(outcomes: Sequence[Outcome], *, width: int = 80, colour: bool = False
     console = Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False, emoji=False)
     shared: Observation | None = None
     for outcome in outcomes:
-        console.rule(f"scaffold {printable(outcome.scaffold.name)} | judge {outcome.evaluator.model}", characters="-")
-        console.print(f"producer {outcome.subject.model}, seed {outcome.subject.sampling.seed}", markup=False)
+        console.rule(_text(f"scaffold {outcome.scaffold.name} | judge {outcome.evaluator.model}"), characters="-")
+        console.print(_text(f"producer {outcome.subject.model}, seed {outcome.subject.sampling.seed}"))
         for arm in ARMS:
             seen = outcome.observations.get(arm)
             if seen is not None and seen is not shared and not (arm == "baseline" and _same(seen, shared)):
@@ -39,6 +39,11 @@ def render(outcomes: Sequence[Outcome], *, width: int = 80, colour: bool = False
         _verdict(console, outcome)
         _trust(console, outcome)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _text(words: str, style: str = "") -> Text:
+    """Words as they are shown: no markup is read in them, and nothing in them moves the cursor."""
+    return Text(printable(words), style=style)
 
 
 def _same(seen: Observation, shared: Observation | None) -> bool:
@@ -56,19 +61,19 @@ def _response(console: Console, arm: Arm, seen: Observation, width: int, lines: 
         f"{response.attempts} attempts" if response.attempts > 1 else None,
     ]
     known = ", ".join(fact for fact in facts if fact)
-    console.print(Text(f"{arm.capitalize()} response{f' ({known})' if known else ''}", style="bold"))
+    console.print(_text(f"{arm.capitalize()} response{f' ({known})' if known else ''}", style="bold"))
     body = seen.answer if seen.usable else f"[{response.status.value}: {response.reason}] {response.message or ''}"
-    console.print(Padding(Text(excerpt(body, lines=lines, width=width - 2)), (0, 0, 1, 2)))
+    console.print(Padding(_text(excerpt(body, lines=lines, width=width - 2)), (0, 0, 1, 2)))
 
 
 def _verdict(console: Console, outcome: Outcome) -> None:
     if outcome.verdict is None:
-        console.print(Text(f"No verdict: {outcome.status.value} ({outcome.reason}).", style="bold red"))
+        console.print(_text(f"No verdict: {outcome.status.value} ({outcome.reason}).", style="bold red"))
         if outcome.message:
-            console.print(Text(printable(outcome.message)))
+            console.print(_text(printable(outcome.message)))
     else:
         looks = " in both orders." if outcome.order == "both" and outcome.verdict != "tie" else "."
-        console.print(Text(_HEADLINES[outcome.verdict] + looks, style="bold green"))
+        console.print(_text(_HEADLINES[outcome.verdict] + looks, style="bold green"))
         if "position_inconsistent" in outcome.notes:
             console.print("The two orders did not agree (position_inconsistent), so neither is believed.")
     if outcome.criteria and outcome.totals:
@@ -80,7 +85,7 @@ def _verdict(console: Console, outcome: Outcome) -> None:
             table.add_row(name, *(f"{scores[arm]:.1f}" for arm in ARMS))
         console.print(table)
     for judgment in outcome.judgments:
-        console.print(Text(_look(judgment)))
+        console.print(_text(_look(judgment)))
 
 
 def _look(judgment: Judgment) -> str:
@@ -103,7 +108,7 @@ def _trust(console: Console, outcome: Outcome) -> None:
         lines += [f"{arm}: {note}" for note in (*seen.notes, *seen.response.notes)]
     if outcome.status is Status.COMPLETED:
         lines.append("one comparison is an anecdote: it says nothing about other prompts.")
-    console.print(Text("\nHow far to trust it", style="bold"))
+    console.print(_text("\nHow far to trust it", style="bold"))
     for line in lines:
-        console.print(Padding(Text(f"- {line}"), (0, 0, 0, 2)))
+        console.print(Padding(_text(f"- {line}"), (0, 0, 0, 2)))
     console.print()

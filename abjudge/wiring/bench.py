@@ -14,6 +14,7 @@ from abjudge.adapters.scaffolds import FixedScaffold, GivenResponse, parse_scaff
 from abjudge.app import fairness
 from abjudge.app.bench import Bench, Judge
 from abjudge.app.roles import BlindEvaluator, GivenAnswers, Producer
+from abjudge.domain.blinding import judge_seed
 from abjudge.domain.calls import Limits, Sampling
 from abjudge.domain.environments import Environment, EvaluatorCard, Subject
 from abjudge.domain.errors import InputError
@@ -150,7 +151,9 @@ def _card(workshop: Workshop, role: Role, system: str, seed: int) -> EvaluatorCa
         model=role.name,
         api_base=_shown(role.api_base),
         lineage=workshop.lineage(role.name, workshop.chosen.judge_family),
-        sampling=Sampling(temperature=_judge_temperature(role), max_tokens=1024 if role.embedded else 4096, seed=seed),
+        sampling=Sampling(
+            temperature=_judge_temperature(role), max_tokens=1024 if role.embedded else 4096, seed=judge_seed(seed)
+        ),
         system=fingerprint(system),
         schema_digest=fingerprint(verdict_schema(FIVE)),
     )

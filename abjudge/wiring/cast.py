@@ -48,7 +48,7 @@ class Workshop:
     async def cast(self) -> None:
         """Who produces and who judges: as named, else the first that is there and, for the judge, a stranger."""
         chosen = self.chosen
-        producer = GIVEN if chosen.given else full_name(chosen.producer) if chosen.producer else None
+        producer = GIVEN if chosen.given else None if chosen.producer is None else full_name(chosen.producer)
         judges = tuple(full_name(name) for name in chosen.judges)
         if producer == "human":
             raise InputError("bad_model", None, "A person can judge (--judge human) but not produce.")
@@ -66,8 +66,8 @@ class Workshop:
                 self._say(f"judge {stranger.model}: {stranger.why}")
         for name in (producer, *judges):
             _check_embedded(name)  # before anything is asked or fetched
-        self.producer = Role(producer, chosen.api_base)
-        self.judges = tuple(Role(name, chosen.judge_api_base) for name in judges)
+        self.producer = _at(producer, chosen.api_base)
+        self.judges = tuple(_at(name, chosen.judge_api_base) for name in judges)
 
     async def ready(self) -> dict[Role, Model]:
         """Every model, known to answer. What is served is asked first; only then is anything fetched."""
@@ -89,9 +89,12 @@ class Workshop:
         await asyncio.gather(*(model.close() for model in self._models.values()))
 
     def lineage(self, name: str, family: str | None) -> Lineage | None:
-        if name == GIVEN and family is None:
-            return None
-        return declared(family) if family else lineage_for(name, self._config.families)
+        """What the table and the settings know; what a person declares adds to that and takes nothing from it."""
+        known = None if name == GIVEN else lineage_for(name, self._config.families)
+        if family is None:
+            return known
+        said = declared(family)
+        return said if known is None else known.with_(owners=tuple(dict.fromkeys((*known.owners, *said.owners))))
 
     def _stranger(self, producer: str, found: Sequence[Found]) -> Found:
         """The first that shares no owner with the producer; of a producer nobody knows, the first that is another."""
@@ -119,6 +122,11 @@ class Workshop:
         return EmbeddedChat(name, path, context=min(CATALOGUE[key].context, FILE_CONTEXT), sha256=CATALOGUE[key].sha256)
 
 
+def _at(name: str, api_base: str | None) -> Role:
+    """A role with its address; what runs in this process has none."""
+    return Role(name, None if name.startswith("embedded/") else api_base)
+
+
 def _check_embedded(name: str) -> None:
     key = name.removeprefix("embedded/")
     if name.startswith("embedded/") and not key.endswith(".gguf") and key not in CATALOGUE:
@@ -126,13 +134,16 @@ def _check_embedded(name: str) -> None:
         raise InputError("bad_model", None, f"There is no embedded model {key!r}.", hint=known)
 
 
-def fetch_model(name: str, *, consent: Consent, say: Say, store: ModelStore | None = None) -> Path:
-    """The file of an embedded model, fetched first where it is not in the cache and the person agrees."""
+def fetch_model(name: str, *, consent: Consent, say: Say, store: ModelStore | None = None, check: bool = False) -> Path:
+    """The file of an embedded model, fetched first where it is not in the cache and the person agrees.
+
+    With `check` a file that is there is read and compared with its hash, and fetched again where it is damaged.
+    """
     _check_embedded(f"embedded/{name}")
     store, entry = store or ModelStore(), CATALOGUE[name]
     path = store.path_of(name)
     if path is not None:
-        return path
+        return store.fetch(name, progress=say) if check else path
     size = f"{entry.size_bytes / 1e6:.0f} MB"
     terms = f" {entry.terms}" if entry.terms else ""
     if not consent(f"embedded/{name} ({entry.title}, {entry.licence}, {size}) is not in the cache.{terms}"):
@@ -146,6 +157,8 @@ def fetch_model(name: str, *, consent: Consent, say: Say, store: ModelStore | No
 
 def full_name(name: str) -> str:
     """The whole model string: a bare `name:tag` is Ollama's, and a bare name gets a hint instead of a guess."""
+    if name.endswith("/") or name.startswith("/") or name != name.strip() or not name:
+        raise InputError("bad_model", None, f"{name!r} names no model.", hint="Write provider/model, or name:tag.")
     if "/" in name or name == "human":
         return name
     if ":" in name:

@@ -10,6 +10,11 @@ from abjudge.domain.plans import Control
 from abjudge.domain.values import Value
 
 
+def _option(field: str) -> str:
+    names = {"judges": "judge", "scaffolds": "scaffold", "timeout_s": "timeout", "caps": "cap"}
+    return "--" + names.get(field, field).replace("_", "-")
+
+
 class Typed(Value):
     """Choices as a person typed them."""
 
@@ -17,11 +22,17 @@ class Typed(Value):
     def of(cls, **said: Any) -> Self:
         """InputError names the choice that cannot be."""
         said = {name: value for name, value in said.items() if value is not None}
+        blank = next((name for name, value in said.items() if isinstance(value, str) and not value.strip()), None)
+        if blank is not None:
+            # An unset variable of the shell, most often: the default would be another call than the one that was meant.
+            raise InputError(
+                "bad_choice", None, f"{_option(blank)} is empty.", hint="Give it a value, or leave it out."
+            )
         try:
             return cls.model_validate(said)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            name = "--" + ".".join(map(str, first["loc"][:1])).removesuffix("_s").replace("_", "-")
+            name = _option(str(first["loc"][0]))
             raise InputError("bad_choice", None, f"{name}: {first['msg']}, got {first['input']!r}.") from error
 
 

@@ -5,7 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from abjudge.adapters.ledger import MemoryLedger, RunFolder, chain_faults, read_manifest, read_records, utc_now
+from abjudge.adapters.ledger import (
+    MemoryLedger,
+    RunFolder,
+    chain_faults,
+    is_closed,
+    read_manifest,
+    read_records,
+    utc_now,
+)
 from abjudge.app.bench import Bench
 from abjudge.app.scores import Results, Row, rows
 from abjudge.app.verify import verify
@@ -50,6 +58,13 @@ def verify_run(folder: Path) -> tuple[str, ...]:
         if error.code == "no_run":
             raise
         return (str(error),)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        return (f"manifest.json: not readable as a plan: {type(error).__name__}: {str(error).splitlines()[0]}.",)
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run was brought to its end, and not interrupted or cut off."""
+    return is_closed(folder)
 
 
 COLUMNS = (

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from abjudge.adapters.ledger import LEDGER, MANIFEST, RunFolder, chain_faults, read_manifest, read_records
+from abjudge.adapters.ledger import LEDGER, MANIFEST, RunFolder, chain_faults, is_closed, read_manifest, read_records
 from abjudge.domain.calls import Response
 from abjudge.domain.cases import Case
 from abjudge.domain.errors import AbjudgeError, InputError, LedgerError
@@ -28,7 +28,7 @@ def kept(tmp_path, *records):
 def test_records_are_read_back_as_they_were_written(tmp_path, text):
     run = kept(tmp_path, seen(text), seen("other", "p"))
 
-    records = [Observation.model_validate(record) for _, record in read_records(run)]
+    records = [Observation.model_validate(record) for _, record in read_records(run) if record["kind"] != "closed"]
 
     assert records == [seen(text), seen("other", "p")]
     assert chain_faults(run) == []
@@ -57,7 +57,7 @@ def test_the_same_record_is_appended_once_where_once_is_asked(tmp_path):
         for _ in range(3):
             ledger.append_once(seen())
 
-    assert len(list(read_records(tmp_path / "run"))) == 1
+    assert [record["kind"] for _, record in read_records(tmp_path / "run")] == ["observation", "closed"]
 
 
 def test_a_run_is_never_written_over(tmp_path):
@@ -83,7 +83,9 @@ def test_a_run_goes_on_where_it_was_and_says_so(tmp_path):
     with RunFolder.reopen(run) as ledger:
         ledger.append(seen("y", "p"))
 
-    assert [record["kind"] for _, record in read_records(run)] == ["observation", "resumed", "observation"]
+    assert [record["kind"] for _, record in read_records(run)] == [
+        *("observation", "closed", "resumed", "observation", "closed")
+    ]
     assert chain_faults(run) == []
 
 
@@ -95,3 +97,13 @@ def test_a_folder_without_a_run_says_what_is_missing(tmp_path, name):
     with pytest.raises(AbjudgeError, match=name):
         read_manifest(run)
         list(read_records(run))
+
+
+def test_a_run_whose_end_was_cut_off_is_not_finished(tmp_path):
+    run = kept(tmp_path, seen(), seen("y", "p"))
+    lines = (run / LEDGER).read_bytes().splitlines(keepends=True)
+    assert is_closed(run)
+
+    for count in range(len(lines)):
+        (run / LEDGER).write_bytes(b"".join(lines[:count]))
+        assert not is_closed(run)

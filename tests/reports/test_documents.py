@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from abjudge.app.compare import compare
-from abjudge.domain.errors import InputError, Permanent
+from abjudge.domain.errors import Permanent
 from abjudge.reports.documents import compare_schema, failure_document, outcome_document, pattern_document, to_json
 from tests.fakes import CASE, FakeEvaluator, FakeModel, FakeScaffold, ListLedger, make_bench, verdict_json
 
@@ -31,8 +31,8 @@ def test_the_published_schema_is_the_one_of_the_code():
         outcome_document(outcomes(producer=FakeModel(Permanent("quota", "spent")))),
         outcome_document(outcomes(scaffolds=[FakeScaffold(Permanent("key_refused", "401"))])),
         outcome_document(outcomes(scaffolds=[FakeScaffold("a", "text:a"), FakeScaffold("b", "text:b")])),
-        failure_document(InputError("empty_prompt", None, "The prompt is empty.")),
-        failure_document(Permanent("key_missing", "No key.", hint="Set it.")),
+        failure_document(None, "empty_prompt", "The prompt is empty.", 2),
+        failure_document("harness_error", "key_missing", "No key.", 3),
     ],
 )
 def test_whatever_compare_prints_is_valid_under_the_published_schema(document):

