@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import typer
 
@@ -57,12 +58,18 @@ def run() -> None:
         code = done.code
     except OSError:
         code = 3
-    try:
-        sys.stdout.flush()
-    except OSError:
+    if not _flushed(sys.stdout):
         code = 3
-        # Whoever read our output has gone; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    with contextlib.suppress(OSError):
-        sys.stderr.flush()
+    _flushed(sys.stderr)
     raise SystemExit(code)
+
+
+def _flushed(stream: TextIO) -> bool:
+    """Whether all of it was taken; if not, the rest goes nowhere, or Python would complain of it at exit."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return False
+    return True
