@@ -101,6 +101,11 @@ MANY: Group = {
     "id_column": ("id_column", Annotated[str, Option(help="The column of their names.")], "id"),
     "repeat": ("repeat", Annotated[int, Option(min=1, help="Ask and judge each row N times.")], 1),
     "order": ("order", Annotated[str, Option(help="swap: both orders; balanced: one each, half and half.")], "swap"),
+    "both_orders": (
+        "both_orders",
+        Annotated[bool | None, Option("--both-orders/--one-order", help="The same as --order swap or balanced.")],
+        None,
+    ),
     "panel": ("panel", Annotated[bool, Option("--panel", help="Every judge on every row, not in turns.")], False),
     "controls": ("controls", Annotated[str, Option(help="Mix in control pairs: null,placebo,degraded.")], ""),
     "concurrency": ("concurrency", Annotated[int, Option(min=1, max=1024, help="Calls at once.")], 32),

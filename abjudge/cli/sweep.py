@@ -73,6 +73,9 @@ def _carry_out(
     debug: bool,
 ) -> None:
     folder = out or _folder_for(table)
+    both_orders = plan.pop("both_orders")
+    if both_orders is not None:
+        plan["order"] = "swap" if both_orders else "balanced"
     words = tuple(word.strip() for word in plan["controls"].split(",") if word.strip())
     caps = {provider: number for provider, _, number in (cap.partition("=") for cap in plan["caps"] or ())}
     carry_out(
@@ -117,7 +120,7 @@ async def _sweep(
         emit(to_json(summary))
     else:
         typer.echo(render_run(summary))
-        typer.echo(f"results in {out / 'results.csv'} and {out / 'summary.json'}; check it with: abjudge verify {out}")
+        typer.echo(f"results.csv, summary.json and report.html are in {out}; check it with: abjudge verify {out}")
     if stopped is not None:
         say(f"RunStopped ({stopped.reason}): {stopped} The rest is left: go on with --out {out} --resume.")
         return 3

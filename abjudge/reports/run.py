@@ -10,7 +10,7 @@ def render_run(summary: Document) -> str:
     """Plain lines of at most 100 columns."""
     lines = [headline(summary), ""]
     lines += _table(summary)
-    lines += ["", "How far to trust it", *(f"- {line}" for line in _trust(summary))]
+    lines += ["", "How far to trust it", *(f"- {line}" for line in trust_lines(summary))]
     return "\n".join(printable(line) for line in lines) + "\n"
 
 
@@ -30,7 +30,8 @@ def _share(rate: Document) -> str:
     return f"{rate['point']:.1%} ({rate['low']:.1%} to {rate['high']:.1%})"
 
 
-def _trust(summary: Document) -> list[str]:
+def trust_lines(summary: Document) -> list[str]:
+    """What a reader must know before believing the headline, a line each."""
     fitness, position, length = summary["controls"], summary["position"], summary["length"]
     lines = [f"judge: {fitness['state']}", *(f"judge: {reason}" for reason in fitness["reasons"])]
     if position and position["first_share"] is not None:

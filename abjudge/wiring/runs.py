@@ -21,6 +21,7 @@ from abjudge.domain.cases import Case
 from abjudge.domain.errors import InputError, LedgerError
 from abjudge.ports import Ledger
 from abjudge.reports.documents import to_json
+from abjudge.reports.page import render_page
 from abjudge.reports.results_csv import write_results
 from abjudge.reports.summary import Document, summarise
 
@@ -75,7 +76,10 @@ COLUMNS = (
 
 
 def write_reports(folder: Path) -> Document:
-    """Rebuild `results.csv` and `summary.json` of a run from its ledger, without a call; the summary is returned."""
+    """Rebuild `results.csv`, `summary.json` and `report.html` of a run from its ledger, without a call.
+
+    The summary is returned.
+    """
     cases = {case.id: case for case in read_manifest(folder).cases()}
     results = Results()
     for _, line in read_records(folder):
@@ -86,6 +90,8 @@ def write_reports(folder: Path) -> Document:
     summary = summarise(results, table)
     with _replaced(folder / "summary.json") as out:
         out.write(to_json(summary) + "\n")
+    with _replaced(folder / "report.html") as out:
+        out.write(render_page(summary, table, title=f"abjudge: {folder.name}"))
     return summary
 
 

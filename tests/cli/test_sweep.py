@@ -73,13 +73,29 @@ def test_a_sweep_ends_with_a_summary_a_table_and_an_intact_run(prompts, tmp_path
 def test_the_same_reports_come_from_the_ledger_without_a_call(prompts, tmp_path):
     with ScriptedServer(answer) as server:
         first = sweep(server, prompts, tmp_path / "run")
-    for name in ("results.csv", "summary.json"):
+    for name in ("results.csv", "summary.json", "report.html"):
         (tmp_path / "run" / name).unlink()
 
     again = abjudge("report", tmp_path / "run", "--json")
 
     assert again.json == first.json
     assert (tmp_path / "run" / "results.csv").exists()
+
+
+def test_the_page_shows_a_strangers_words_as_words(tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(
+        json.dumps({"id": "<script>alert(1)</script>", "prompt": "x\u202ey", "category": "<b>"}) + "\n", "utf-8"
+    )
+
+    with ScriptedServer(answer) as server:
+        sweep(server, path, tmp_path / "run", "--one-order")
+
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "&lt;b&gt;" in page
+    assert "http" not in page
 
 
 @pytest.mark.parametrize(
