@@ -1,9 +1,9 @@
 """`abjudge sweep` against scripted servers: nothing lost, nothing paid for twice, every pair accounted for."""
 
 import json
+import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -13,10 +13,11 @@ import pytest
 
 from abjudge.adapters.ledger import LEDGER, read_records
 from abjudge.adapters.tables.prompt_table import read_prompts
-from tests.cli.running import CLEAN, abjudge
+from tests.cli.running import abjudge
 from tests.cli.test_compare import answer
 from tests.fakes import verdict_json
 from tests.support.bodies import ollama_chat, openai
+from tests.support.nursery import Nursery
 from tests.support.scripted_server import Reply, ScriptedServer
 
 FAMILIES = ("--producer-family", "qwen", "--judge-family", "mistral")
@@ -464,47 +465,45 @@ def test_a_pair_that_lacks_a_response_is_refused_before_anything_is_called(tmp_p
     assert words in done.err
 
 
-def kill_and_resume(tmp_path, server, prompts, number, sig):
+def kill_and_resume(nursery, tmp_path, server, prompts, number, sig):
     """A sweep in a process of its own, killed at a random moment, then gone on with here."""
     out = tmp_path / f"run{number}"
-    command = [sys.executable, "-m", "abjudge", *arguments(server, prompts, out, "--concurrency", "4")]
-    child = subprocess.Popen(command, env=CLEAN, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while not (out / LEDGER).exists() and child.poll() is None:
-        time.sleep(0.01)
-    time.sleep(random.Random(number).random() * 1.5)
-    child.send_signal(sig)
-    child.communicate(timeout=60)
-    before = {r["id"] for _, r in read_records(out) if r["kind"] == "outcome"} if (out / LEDGER).exists() else set()
+    child = nursery.run(*arguments(server, prompts, out, "--concurrency", "4"))
+    deadline = time.monotonic() + 60
+    while not (out / LEDGER).exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(random.Random(number).random() * 1.2)
+    os.kill(child, sig)
+    code = nursery.wait(child)
+    before = {r["id"] for _, r in read_records(out) if r["kind"] == "outcome"}
     done = sweep(server, prompts, out, "--resume")
     records = [record for _, record in read_records(out)]
     outcomes = [r["id"] for r in records if r["kind"] == "outcome"]
-    assert done.code == 0
-    assert before <= set(outcomes)
-    assert len(outcomes) == len(set(outcomes)) == 80
     answers = [r["id"] for r in records if r["kind"] in ("observation", "judgment")]
-    assert len(answers) == len(set(answers)) == 80 * 4
+    assert done.code == 0, done.err
+    assert before <= set(outcomes)
+    assert len(outcomes) == len(set(outcomes)) == 60
+    assert len(answers) == len(set(answers)) == 60 * 4
     assert abjudge("verify", out).code == 0
-    return child.returncode
+    return code, len(before)
+
+
+def slowly(seen):
+    return Reply(answer(seen).body, delay_s=0.02)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)])
 def test_a_sweep_that_is_stopped_half_way_loses_and_doubles_nothing(tmp_path, sig, code):
-    def slow(seen):
-        reply = answer(seen)
-        return Reply(reply.body, delay_s=0.02)
-
-    with table(tmp_path, 80) as prompts, ScriptedServer(slow) as server:
-        assert kill_and_resume(tmp_path, server, prompts, 1, sig) == code
+    with table(tmp_path, 60) as prompts, ScriptedServer(slowly) as server, Nursery() as nursery:
+        assert kill_and_resume(nursery, tmp_path, server, prompts, 1, sig)[0] == code
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_hundred_kills_at_random_moments_lose_and_double_nothing(tmp_path):
-    def slow(seen):
-        reply = answer(seen)
-        return Reply(reply.body, delay_s=0.02)
+    with table(tmp_path, 60) as prompts, ScriptedServer(slowly) as server, Nursery() as nursery:
+        done = [kill_and_resume(nursery, tmp_path, server, prompts, n, signal.SIGKILL) for n in range(100)]
 
-    with table(tmp_path, 80) as prompts, ScriptedServer(slow) as server:
-        for number in range(100):
-            kill_and_resume(tmp_path, server, prompts, number, signal.SIGKILL)
+    assert {code for code, _ in done} <= {-9, 0}
+    assert len({outcomes for _, outcomes in done}) > 10  # they were killed at different moments
