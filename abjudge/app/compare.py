@@ -70,7 +70,7 @@ async def _produce(
         name = bench.producer.observation_id(case, arm, text, repetition)
         if name in known.observations:
             return known.observations[name]
-        seen = await bench.producer.respond(case, arm, text, repetition)
+        seen = await bench.producer.respond(case, arm, text, repetition, name=name)
         ledger.append(seen)
         return seen
 

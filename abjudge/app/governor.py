@@ -1,6 +1,7 @@
 """The limits of a whole run: how many calls at once, how fast after a 429, how much money, and when to stop."""
 
 import asyncio
+import itertools
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -40,8 +41,21 @@ class Spent:
     unpriced: int = 0
 
 
+@dataclass
+class _Ticket:
+    """One call that waits for its turn, or has it."""
+
+    number: int
+    lane: "_Lane"
+    worst_usd: float
+    granted: "asyncio.Future[None]"
+
+
 class Governor:
-    """Every call of a run passes here. One governor for a run, whatever the number of workers."""
+    """Every call of a run passes here. One governor for a run, whatever the number of workers.
+
+    A turn is handed to the call that has waited longest among those whose provider takes calls; none is woken in vain.
+    """
 
     def __init__(self, rules: Rules, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.rules = rules
@@ -51,71 +65,68 @@ class Governor:
         self._lanes: dict[str, _Lane] = {}
         self._free = rules.concurrency
         self._reserved = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._numbers = itertools.count()
 
     def stop(self, reason: RunStopped) -> None:
         """No new call begins; those under way end and are recorded. The first reason stands."""
         self.stopped = self.stopped or reason
-        self._wake_all()
+        for lane in self._lanes.values():
+            while lane.queue:
+                ticket = lane.queue.popleft()
+                if not ticket.granted.done():
+                    ticket.granted.set_exception(self.stopped)
 
     @asynccontextmanager
     async def slot(self, provider: str, worst_usd: float) -> AsyncIterator["_Lane"]:
         """Room for one call that costs at most `worst_usd`. Raises RunStopped once the run has been stopped."""
+        if self.stopped is not None:
+            raise self.stopped
         lane = self._lanes.setdefault(provider, _Lane(self, provider))
-        while not self._may_start(lane, worst_usd):
-            await self._turn(lane)
-        self._free -= 1
-        lane.busy += 1
-        self._reserved += worst_usd
+        ticket = _Ticket(next(self._numbers), lane, worst_usd, asyncio.get_running_loop().create_future())
+        lane.queue.append(ticket)
+        self._hand_out()
+        try:
+            await ticket.granted
+        except asyncio.CancelledError:
+            if ticket.granted.done() and not ticket.granted.cancelled():
+                self._give_back(ticket)
+            raise
         try:
             yield lane
         finally:
-            self._free += 1
-            lane.busy -= 1
-            self._reserved -= worst_usd
-            if self.rules.budget_usd is None:
-                self._wake_one()
-            else:  # what was reserved and not spent may let any of them go on
-                self._wake_all()
+            self._give_back(ticket)
 
-    def _may_start(self, lane: "_Lane", worst_usd: float) -> bool:
-        if self.stopped is not None:
-            raise self.stopped
+    def _give_back(self, ticket: _Ticket) -> None:
+        self._free += 1
+        ticket.lane.busy -= 1
+        self._reserved -= ticket.worst_usd
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give turns for as long as there is room, money and a provider that takes calls."""
+        while self._free > 0:
+            ready = [lane for lane in self._lanes.values() if lane.has_waiting() and lane.open()]
+            if not ready:
+                break
+            lane = min(ready, key=lambda one: one.queue[0].number)
+            ticket = lane.queue[0]
+            if not self._affords(ticket.worst_usd):
+                break
+            lane.queue.popleft()
+            self._free -= 1
+            lane.busy += 1
+            self._reserved += ticket.worst_usd
+            ticket.granted.set_result(None)
+        for lane in self._lanes.values():
+            lane.wake_later()
+
+    def _affords(self, worst_usd: float) -> bool:
         budget = self.rules.budget_usd
-        if budget is not None and self.spent.cost_usd + self._reserved + worst_usd > budget:
-            if self._reserved > 0:
-                return False
+        if budget is None or self.spent.cost_usd + self._reserved + worst_usd <= budget:
+            return True
+        if self._reserved <= 0:  # nothing under way could still turn out cheaper than it was reserved
             self.stop(_budget(budget, self.spent.cost_usd))
-            raise self.stopped or _budget(budget, self.spent.cost_usd)
-        return self._free > 0 and lane.open()
-
-    async def _turn(self, lane: "_Lane") -> None:
-        """Wait until a slot is given back, or until the lane's pause may be over."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        try:
-            await asyncio.wait_for(waiter, lane.wait_s())
-        except TimeoutError:
-            pass
-        finally:
-            if not waiter.done() or waiter.cancelled():
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
-            elif self.stopped is None and not lane.open():
-                self._wake_one()  # the turn was given to one that cannot use it
-
-    def _wake_one(self) -> None:
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-
-    def _wake_all(self) -> None:
-        for waiter in self._waiting:
-            if not waiter.done():
-                waiter.set_result(None)
-        self._waiting.clear()
+        return False
 
 
 class _Lane:
@@ -131,6 +142,24 @@ class _Lane:
         self._streak = 0
         self._probes = 0
         self._slowed = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
+        self.queue: deque[_Ticket] = deque()
+
+    def has_waiting(self) -> bool:
+        """Whether a call waits here; those whose task was cancelled do not."""
+        while self.queue and self.queue[0].granted.done():
+            self.queue.popleft()
+        return bool(self.queue)
+
+    def wake_later(self) -> None:
+        """Look again when the pause is over."""
+        if self.paused and self._alarm is None and self.queue:
+            wait = max(self._until - self._governor._clock(), 0.0)
+            self._alarm = asyncio.get_running_loop().call_later(wait + 0.001, self._wake)
+
+    def _wake(self) -> None:
+        self._alarm = None
+        self._governor._hand_out()
 
     @property
     def paused(self) -> bool:
@@ -143,9 +172,6 @@ class _Lane:
     def open(self) -> bool:
         limit = 1 if self.tripped else max(1, int(self._allowed))
         return not self.paused and self.busy < min(self._cap, limit)
-
-    def wait_s(self) -> float:
-        return max(self._until - self._governor._clock(), 0.02) if self.paused else 1.0
 
     def good(self, response: Response) -> None:
         """A call came back. After a 429 the lane opens again by a little with each answer."""

@@ -19,6 +19,13 @@ async def call(attempt: Callable[[], Awaitable[T]], *, retries: int) -> tuple[T,
     Only `Transient` is tried again. A server's Retry-After is honoured as it stands; one above five minutes is taken
     as a refusal, because a person waits. The error that is raised in the end carries `attempts`.
     """
+    # Nearly every call succeeds at once, and tenacity's machinery costs more than all the rest of it.
+    try:
+        return await attempt(), 1
+    except Transient as error:
+        if retries == 0:
+            raise
+        first: Transient | None = error
     attempts = 0
     try:
         async for trial in AsyncRetrying(
@@ -29,6 +36,9 @@ async def call(attempt: Callable[[], Awaitable[T]], *, retries: int) -> tuple[T,
         ):
             with trial:
                 attempts += 1
+                if first is not None:
+                    fault, first = first, None
+                    raise fault
                 result = await attempt()
         return result, attempts
     except CallError as error:

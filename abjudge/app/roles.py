@@ -40,7 +40,7 @@ async def ask(model: Model, request: Request, *, retries_allowed: int, clock: Cl
             latency_s=clock() - started,
             attempts=error.attempts,
         )
-    return response.with_(attempts=response.attempts + attempts - 1)
+    return response if attempts == 1 else response.with_(attempts=response.attempts + attempts - 1)
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,10 @@ class Producer:
         """The name of what this arm will say, known before it is asked."""
         return self._id(self.request(case, arm, scaffold, repetition), case, arm, repetition)
 
-    async def respond(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Observation:
-        """What the arm says."""
+    async def respond(
+        self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0, *, name: str | None = None
+    ) -> Observation:
+        """What the arm says. `name` is its `observation_id`, where it is known already."""
         request = self.request(case, arm, scaffold, repetition)
         response = await ask(self.model, request, retries_allowed=self.limits.retries)
         answer, thinking = strip_thinking(response.text)
@@ -82,7 +84,7 @@ class Producer:
             response = response.with_(status=Status.SUBJECT_ERROR, reason=response.reason or reason)
         words = scaffold.text if scaffold else None
         return Observation(
-            id=self._id(request, case, arm, repetition),
+            id=name or self._id(request, case, arm, repetition),
             case_id=case.id,
             arm=arm,
             scaffold=scaffold.name if scaffold else None,
@@ -110,13 +112,15 @@ class GivenAnswers:
     def observation_id(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int) -> str:
         return fingerprint(["given", case.id, arm, case.extra[COLUMNS[arm]]])
 
-    async def respond(self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0) -> Observation:
+    async def respond(
+        self, case: Case, arm: Arm, scaffold: ScaffoldText | None, repetition: int = 0, *, name: str | None = None
+    ) -> Observation:
         """What stands in the table. Nothing is asked, so repetitions are judged anew and answered once."""
         text = case.extra[COLUMNS[arm]]
         answer, thinking = strip_thinking(text)
         empty = {"status": Status.SUBJECT_ERROR, "reason": "empty"} if not answer.strip() else {}
         return Observation(
-            id=self.observation_id(case, arm, scaffold, repetition),
+            id=name or self.observation_id(case, arm, scaffold, repetition),
             case_id=case.id,
             arm=arm,
             scaffold=scaffold.name if scaffold else None,

@@ -1,5 +1,6 @@
 """The verdict: its shape, its JSON Schema, and what reading a judge's reply can come to."""
 
+from functools import cache
 from typing import Any, Literal
 
 from abjudge.domain.rubrics import FIVE, Rubric
@@ -9,8 +10,12 @@ Label = Literal["A", "B"]
 Choice = Literal["A", "B", "tie"]
 
 
+@cache
 def verdict_schema(rubric: Rubric = FIVE) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a verdict under `rubric`; for `FIVE` it is `schemas/verdict.schema.json`."""
+    """The JSON Schema (draft 2020-12) of a verdict under `rubric`; for `FIVE` it is `schemas/verdict.schema.json`.
+
+    One value for all callers: who needs another makes a copy.
+    """
 
     def closed(properties: dict[str, Any]) -> dict[str, Any]:
         return {
