@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -205,6 +206,7 @@ class ModelStore:
         )
 
     def _join(self, model: EmbeddedModel, pieces: list[tuple[Path, str]], path: Path) -> None:
+        _sweep_up(path.parent)
         digest, size = hashlib.sha256(), 0
         with tempfile.TemporaryDirectory(dir=path.parent, prefix="join-", ignore_cleanup_errors=True) as work:
             whole = Path(work) / model.file
@@ -248,6 +250,13 @@ class ModelStore:
 
     def _target(self, model: EmbeddedModel) -> Path:
         return self.root / model.name / model.file
+
+
+def _sweep_up(folder: Path) -> None:
+    """Remove what a killed fetch left behind; another that is under way is younger than an hour."""
+    for left in folder.glob("join-*"):
+        if left.is_dir() and time.time() - left.stat().st_mtime > 3600:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _checksum(what: str) -> Permanent:
