@@ -117,6 +117,8 @@ def _print(outcomes: "tuple[Outcome, ...]", shape: Format) -> None:
         emit(to_json(outcome_document(outcomes)))
     elif shape is Format.pattern:
         emit(to_json(pattern_document(outcomes)))
+        for caveat in dict.fromkeys(c for o in outcomes for c in (*o.environment.conflicts, *o.environment.caveats)):
+            say(f"caveat: {caveat}")  # the pattern has no place for it
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         width = min(shutil.get_terminal_size((80, 24)).columns, 100) if sys.stdout.isatty() else 80

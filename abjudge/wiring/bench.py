@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from abjudge.adapters.config_file import Config
-from abjudge.adapters.human import at_terminal
+from abjudge.adapters.human import HumanEvaluator, at_terminal
 from abjudge.adapters.prompt_files import local_path, read_text, shipped
 from abjudge.adapters.scaffolds import FixedScaffold, GivenResponse, parse_scaffold
 from abjudge.app import fairness
@@ -77,15 +77,8 @@ async def wire(
             if chosen.given
             else _producer(models[workshop.producer], subject, limits, producer_systems)
         )
-        judges = tuple(
-            Judge(
-                person
-                if person and card.kind == "human"
-                else BlindEvaluator(models[role], judge_system, card.sampling, limits),
-                card,
-            )
-            for role, card in zip(workshop.judges, cards, strict=True)
-        )
+        seats = zip(workshop.judges, cards, strict=True)
+        judges = tuple(_judge(person, models.get(role), judge_system, card, limits) for role, card in seats)
         judges += _companions(judges, chosen, environ, limits)
     except BaseException:
         await workshop.close()
@@ -112,6 +105,14 @@ async def wire(
 
 def _producer(model: Model, subject: Subject, limits: Limits, systems: tuple[str, str]) -> Producer:
     return Producer(model, *systems, sampling=subject.sampling, limits=limits, own_names=spoken_names(subject.model))
+
+
+def _judge(
+    person: HumanEvaluator | None, model: Model | None, system: str, card: EvaluatorCard, limits: Limits
+) -> Judge:
+    if model is not None:
+        return Judge(BlindEvaluator(model, system, card.sampling, limits), card)
+    return Judge(person or at_terminal(), card)
 
 
 def _companions(

@@ -66,6 +66,8 @@ class Workshop:
                 self._say(f"judge {stranger.model}: {stranger.why}")
         for name in (producer, *judges):
             _check_embedded(name)  # before anything is asked or fetched
+        if chosen.api_base and producer.startswith("embedded/"):
+            self._say(f"{producer} runs in this process: --api-base is not used")
         self.producer = _at(producer, chosen.api_base)
         self.judges = tuple(_at(name, chosen.judge_api_base) for name in judges)
 

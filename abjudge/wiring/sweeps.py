@@ -77,6 +77,8 @@ async def prepare_sweep(
         picked: dict[str, Any] = {"prompt_column": sweep.prompt_column, "id_column": sweep.id_column}
         picked |= {"limit": sweep.limit, "sample": sweep.sample, "seed": chosen.seed}
         check = await asyncio.to_thread(check_prompts, text, **picked)
+        if chosen.given and "placebo" in sweep.controls:
+            raise InputError("bad_choice", None, "--controls placebo needs a producer, and these responses are given.")
         if chosen.given:
             await asyncio.to_thread(_check_pairs, stream_cases(text, **picked))
         bench = await wire(chosen, environ=environ, config=config, say=say, consent=consent)
