@@ -8,7 +8,7 @@ from typing import TextIO
 
 import typer
 
-from abjudge.cli import compare, models, sweep, verify
+from abjudge.cli import compare, figures, models, sweep, verify
 
 app = typer.Typer(
     name="abjudge",
@@ -22,7 +22,9 @@ app = typer.Typer(
 app.command("compare", epilog=compare.EXAMPLE)(compare.command)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.command)
 app.command("judge", epilog=sweep.JUDGE_EXAMPLE)(sweep.judge)
-app.command("report", epilog=sweep.REPORT_EXAMPLE)(sweep.report)
+app.command("analyze", epilog=figures.ANALYZE_EXAMPLE)(figures.analyze)
+app.command("power", epilog=figures.POWER_EXAMPLE)(figures.power)
+app.command("report", epilog=figures.REPORT_EXAMPLE)(figures.report)
 app.command("verify", epilog=verify.EXAMPLE)(verify.command)
 app.add_typer(models.app, name="models")
 

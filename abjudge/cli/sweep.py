@@ -20,7 +20,6 @@ EXAMPLE = (
     "--scaffold file:procedure.md --budget 5 --out runs/first"
 )
 JUDGE_EXAMPLE = "Example: abjudge judge pairs.csv --judge gemini/gemini-2.5-flash --out runs/pairs"
-REPORT_EXAMPLE = "Example: abjudge report runs/first --json"
 
 
 COMPANION: options.Group = {
@@ -164,21 +163,3 @@ def _folder_for(prompts: str) -> Path:
     while (folder := Path("runs") / (stem if number == 1 else f"{stem}-{number}")).exists():
         number += 1
     return folder
-
-
-def report(run: options.RunFolder, json: options.Json = False, debug: options.Debug = False) -> None:
-    """Rebuild the reports of a run from its ledger, without a call."""
-    carry_out(lambda: _report(run, json), json=json, debug=debug)
-
-
-async def _report(run: Path, json: bool) -> int:
-    from abjudge.reports.documents import to_json
-    from abjudge.reports.run import render_run
-    from abjudge.wiring import write_reports
-
-    summary = write_reports(run)
-    if json:
-        emit(to_json(summary))
-    else:
-        typer.echo(render_run(summary))
-    return 0

@@ -52,6 +52,10 @@ def trust_lines(summary: Document) -> list[str]:
     lines += [f"errors: {count} x {reason}" for reason, count in summary["errors_by_reason"].items()]
     lines += [f"conflict: {text}" for text in summary["conflicts"]]
     lines += [f"caveat: {text}" for text in (*summary["caveats"], *summary["caveats_of_conclusion"])]
+    if summary.get("human"):
+        for judge, found in summary["human"]["judges"].items():
+            kappa = "" if found["kappa"] is None else f", kappa {found['kappa']:.2f}"
+            lines.append(f"people: {judge} agrees on {found['agreed']} of {found['n']} calls{kappa}")
     cost = summary["cost"]
     unknown = f", {cost['unpriced_calls']} calls without a known price" if cost["unpriced_calls"] else ""
     return [*lines, f"cost: ${cost['usd']:.4f} in {cost['calls']} calls{unknown}"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from abjudge import measure
 from abjudge.app.controls import PREFIX
 from abjudge.app.scores import Look, Result, Results, Row
+from abjudge.app.votes import Vote
 
 if TYPE_CHECKING:  # numpy and scipy take half a second, which a command without figures need not pay
     from abjudge.measure.controls import Control, Fitness
@@ -50,6 +51,23 @@ def headline(document: Document) -> str:
     share = f"wins {rate['point']:.1%} of {rate['n']} prompts (a tie as half)"
     interval = f"95 % CI {rate['low']:.1%} to {rate['high']:.1%}"
     return f"{words}: the scaffold {share}, {interval}. Reason: {document['reason']}."
+
+
+def agreement_with_people(votes: Sequence[Vote]) -> Document | None:
+    """How far each judge, and all together, say what people say, call by call; None where nobody labelled a pair."""
+    labelled = [vote for vote in votes if vote.human is not None and vote.score is not None]
+    if not labelled:
+        return None
+    judges = dict.fromkeys(vote.judge for vote in labelled)
+    whole = _agreement(labelled)
+    return {**whole, "judges": {judge: _agreement([v for v in labelled if v.judge == judge]) for judge in judges}}
+
+
+def _agreement(votes: Sequence[Vote]) -> Document:
+    table = measure.confusion([vote.human for vote in votes], [vote.score for vote in votes])
+    found = measure.agreement(table)
+    agreed = sum(table[n][n] for n in range(3))
+    return {"agreement": found.raw, "kappa": found.kappa, "ac1": found.ac1, "n": len(votes), "agreed": agreed}
 
 
 def _figures(table: Sequence[Row], fitness: "Fitness") -> Document:
@@ -159,7 +177,24 @@ def _judges(table: Sequence[Row]) -> dict[str, Document]:
     for row in table:
         for result in row.results:
             seen.setdefault(result.evaluator, {}).setdefault(result.case_id, []).extend(result.looks)
-    return {judge: _rate([_balanced(looks) for looks in prompts.values()]) for judge, prompts in seen.items()}
+    return {judge: _judge(list(prompts.values())) for judge, prompts in seen.items()}
+
+
+def _judge(prompts: Sequence[Sequence[Look]]) -> Document:
+    """A judge's win rate, and how often the place decided: flips, and calls won by what was shown first."""
+    looks = [look for prompt in prompts for look in prompt]
+    orders = [
+        tuple(_balanced([look for look in prompt if look.scaffolded_first is place]) for place in (True, False))
+        for prompt in prompts
+    ]
+    both = [(first, second) for first, second in orders if first is not None and second is not None]
+    return {
+        **_rate([_balanced(prompt) for prompt in prompts]),
+        "calls": len(looks),
+        "first_shown_won": sum(look.score == (1.0 if look.scaffolded_first else 0.0) for look in looks),
+        "flips": sum(first != second for first, second in both),
+        "position": _position(both) if both else None,
+    }
 
 
 def _companion(results: Iterable[Result]) -> dict[str, dict[str, int]] | None:

@@ -14,16 +14,18 @@ from abjudge.adapters.ledger import (
     read_records,
     utc_now,
 )
+from abjudge.adapters.tables.vote_table import read_votes
 from abjudge.app.bench import Bench
 from abjudge.app.scores import Results, Row, rows
 from abjudge.app.verify import verify
+from abjudge.app.votes import as_results
 from abjudge.domain.cases import Case
 from abjudge.domain.errors import InputError, LedgerError
 from abjudge.ports import Ledger
 from abjudge.reports.documents import to_json
 from abjudge.reports.page import render_page
 from abjudge.reports.results_csv import write_results
-from abjudge.reports.summary import Document, summarise
+from abjudge.reports.summary import Document, agreement_with_people, summarise
 
 
 def open_ledger(out: Path | None, bench: Bench, cases: Sequence[Case]) -> Ledger:
@@ -93,6 +95,20 @@ def write_reports(folder: Path) -> Document:
     with _replaced(folder / "report.html") as out:
         out.write(render_page(summary, table, title=f"abjudge: {folder.name}"))
     return summary
+
+
+def analyse(path: Path) -> Document:
+    """The summary of a run's folder, or of a CSV of votes that came from elsewhere; nothing is written."""
+    if path.is_dir():
+        cases = {case.id: case for case in read_manifest(path).cases()}
+        results = Results()
+        for _, line in read_records(path):
+            results.take(line)
+        return summarise(results, rows(results.of(), cases))
+    votes = read_votes(path)
+    results, cases = as_results(votes)
+    summary = summarise(results, rows(results.of(), cases))
+    return summary | {"human": agreement_with_people(votes)}
 
 
 def _cells(row: Row, case: Case) -> dict[str, object]:

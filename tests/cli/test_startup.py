@@ -37,7 +37,20 @@ def test_a_call_that_is_refused_does_not_pay_for_litellm():
 
 
 @pytest.mark.parametrize(
-    "command", [(), ("compare",), ("verify",), ("models",), ("models", "fetch"), ("models", "list")]
+    "command",
+    [
+        (),
+        ("compare",),
+        ("verify",),
+        ("models",),
+        ("models", "fetch"),
+        ("models", "list"),
+        ("sweep",),
+        ("judge",),
+        ("analyze",),
+        ("power",),
+        ("report",),
+    ],
 )
 def test_every_command_has_a_help_with_an_example(command):
     done = process(*command, "--help")
