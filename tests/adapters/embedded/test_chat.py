@@ -400,13 +400,27 @@ def test_a_closed_model_can_be_closed_again_and_asked_again() -> None:
     bench.runner.run(bench.chat.close())
 
 
+@slow
+def test_a_file_that_is_not_the_one_that_was_fetched_is_refused() -> None:
+    path = ModelStore().path_of("smollm2-135m")
+    if path is None:
+        pytest.skip("embedded/smollm2-135m is not in the cache: run `abjudge models fetch smollm2-135m --yes`")
+    chat = EmbeddedChat("embedded/smollm2-135m", path, context=512, sha256="0" * 64)
+
+    with pytest.raises(Permanent) as caught:
+        asyncio.run(chat.complete(Request(system="", user="Hello")))
+
+    assert caught.value.reason == "model_checksum"
+    assert "models fetch smollm2-135m" in str(caught.value)
+
+
 LONG_CALL = """
 import asyncio, sys
 from pathlib import Path
 from abjudge.adapters.embedded.chat import EmbeddedChat
 from abjudge.domain.calls import Request, Sampling
 async def main():
-    chat = EmbeddedChat("embedded/it", Path(sys.argv[1]), context=4096, sha256="0")
+    chat = EmbeddedChat("embedded/it", Path(sys.argv[1]), context=4096)
     await chat.complete(Request(system="", user="Hello", sampling=Sampling(max_tokens=1)))
     print("ready", flush=True)
     await chat.complete(Request(system="", user=sys.argv[2] * 3000, sampling=Sampling(max_tokens=1000)))
