@@ -71,6 +71,7 @@ class RunFolder:
                 raise FileExistsError(folder)
             digest = _write_manifest(folder / MANIFEST, plan, cases)
             file = os.open(folder / LEDGER, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            _claim(file, folder)
             _sync_folder(folder)
         except (FileExistsError, NotADirectoryError) as error:
             raise InputError(
@@ -87,6 +88,15 @@ class RunFolder:
     def reopen(cls, folder: Path, *, now: Callable[[], str] = utc_now) -> Self:
         """Go on with a run after its last whole record. A line that was torn by a crash is ended, not removed."""
         path = folder / LEDGER
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise LedgerError(f"The ledger {path} cannot be written: {error.strerror}.") from error
+        _claim(file, folder)
+        if faults := chain_faults(folder):
+            os.close(file)
+            said = f"{folder} is not as it was written: {faults[0]}"
+            raise InputError("not_intact", None, said, hint=f"Look at it with: abjudge verify {folder}")
         chain = read_manifest(folder).digest
         torn = 0
         for line in _lines(path):
@@ -94,10 +104,6 @@ class RunFolder:
                 chain, torn = line[-_TAIL:].rpartition(b'"chain":"')[2][:64].decode(), 0
             else:
                 torn += len(line)
-        try:
-            file = os.open(path, os.O_WRONLY | os.O_APPEND)
-        except OSError as error:
-            raise LedgerError(f"The ledger {path} cannot be written: {error.strerror}.") from error
         if torn:
             _write_all(file, b"\n")
         ledger = cls(file, chain, now=now)
@@ -141,7 +147,21 @@ class RunFolder:
                 self.sync()
         except OSError as error:
             said = f"The ledger cannot be written: {error.strerror}. What was done before is kept."
-            raise LedgerError(said) from error
+            raise LedgerError(said, hint="Make room, and go on with --resume.") from error
+
+
+def _claim(file: int, folder: Path) -> None:
+    """One writer: the lock goes with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        said = f"Another process is writing the run in {folder}."
+        raise InputError("run_busy", None, said, hint="Wait for it to end, or stop it first.") from error
 
 
 class Manifest:

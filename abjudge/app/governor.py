@@ -141,6 +141,7 @@ class _Lane:
         self._until = 0.0
         self._streak = 0
         self._probes = 0
+        self._refused = 0
         self._slowed = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self.queue: deque[_Ticket] = deque()
@@ -175,7 +176,7 @@ class _Lane:
 
     def good(self, response: Response) -> None:
         """A call came back. After a 429 the lane opens again by a little with each answer."""
-        self._streak = self._probes = 0
+        self._streak = self._probes = self._refused = 0
         self._allowed = min(float(self._cap), self._allowed + 1.0 / max(self._allowed, 1.0))
         spent = self._governor.spent
         spent.calls += 1
@@ -194,6 +195,9 @@ class _Lane:
         if error.reason == "rate_limited":
             wait = error.retry_after_s if error.retry_after_s is not None else 1.0
             self._until = max(self._until, now + min(wait, 300.0))
+            self._refused += 1
+            if self._refused >= rules_refusals(governor.rules):
+                governor.stop(_breaker(self.provider, error, self._refused))
             if now >= self._slowed:  # one cut for a burst of refusals, which all tell of the same moment
                 self._allowed = max(1.0, self._allowed / 2)
                 self._slowed = self._until + 0.5
@@ -242,6 +246,11 @@ class Governed:
 
     async def close(self) -> None:
         await self.model.close()
+
+
+def rules_refusals(rules: Rules) -> int:
+    """How many 429s in a row, without one answer between them, mean that waiting does not help."""
+    return 2 * rules.concurrency + 3 * rules.failures
 
 
 def _budget(budget: float, spent: float) -> RunStopped:

@@ -1,6 +1,6 @@
 """Votes that came from elsewhere, as the results of a run: response 2 is the arm under test."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from abjudge.app.scores import Look, Result, Results
@@ -9,6 +9,8 @@ from abjudge.domain.outcomes import Winner
 from abjudge.domain.status import Status
 
 ARM = "response_2"
+HUMAN: dict[str, float | None] = {"1": 0.0, "2": 1.0, "tie": 0.5, "": None}
+"""What a person may have said, as response 2's score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,16 @@ def as_results(votes: Iterable[Vote]) -> tuple[Results, dict[str, Case]]:
         cases.setdefault(case_id, Case(id=case_id, prompt="(not given)", row=len(cases) + 1))
         results.by_id[str(number)] = _result(str(number), case_id, judge, repeat, group, judge in swapped)
     return results, cases
+
+
+def as_votes(results: Results, cases: Mapping[str, Case]) -> list[Vote]:
+    """The looks of a run whose table had people's labels, as votes."""
+    return [
+        Vote(r.case_id, r.evaluator, r.repetition, look.scaffolded_first, look.score, human, r.lengths)
+        for r in results.of()
+        if (human := HUMAN.get(cases[r.case_id].extra.get("human", "").strip().lower())) is not None
+        for look in r.looks
+    ]
 
 
 def _result(name: str, case_id: str, judge: str, repeat: int, group: list[Vote], both_orders: bool) -> Result:

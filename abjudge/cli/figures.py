@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from abjudge.cli import options
-from abjudge.cli.ending import carry_out, emit
+from abjudge.cli.ending import carry_out, emit, say
 
 REPORT_EXAMPLE = "Example: abjudge report runs/first --json"
 ANALYZE_EXAMPLE = "Example: abjudge analyze votes.csv --json"
@@ -23,8 +23,10 @@ def report(run: options.RunFolder, json: options.Json = False, debug: options.De
 async def _report(run: Path, json: bool) -> int:
     from abjudge.reports.documents import to_json
     from abjudge.reports.run import render_run
-    from abjudge.wiring import write_reports
+    from abjudge.wiring import doubts_of, write_reports
 
+    for doubt in doubts_of(run):
+        say(f"warning: {doubt} Look at it with: abjudge verify {run}")
     summary = write_reports(run)
     if json:
         emit(to_json(summary))

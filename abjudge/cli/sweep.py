@@ -122,8 +122,10 @@ async def _sweep(
         typer.echo(f"results.csv, summary.json and report.html are in {out}; check it with: abjudge verify {out}")
     if stopped is not None:
         say(f"RunStopped ({stopped.reason}): {stopped} The rest is left: go on with --out {out} --resume.")
-        return 3
-    return 3 if summary["trials"] and summary["errors"] == summary["trials"] else 0
+    if summary["errors"]:
+        say(f"{summary['errors']} pairs failed; they are tried again with --out {out} --resume --retry-errors.")
+    # A run of which more than half could not be judged was not carried out, whatever the rest of it says.
+    return 3 if stopped is not None or 2 * summary["errors"] > summary["trials"] else 0
 
 
 async def _run(prepared: "Prepared") -> "RunStopped | None":

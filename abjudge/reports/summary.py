@@ -47,7 +47,7 @@ def headline(document: Document) -> str:
         "cannot_say": "Cannot say",
     }[document["conclusion"]]
     if rate["point"] is None:
-        return f"{words}: {document['reason']}."
+        return f"{words}: {document['reason'].rstrip('.')}."
     share = f"wins {rate['point']:.1%} of {rate['n']} prompts (a tie as half)"
     interval = f"95 % CI {rate['low']:.1%} to {rate['high']:.1%}"
     return f"{words}: the scaffold {share}, {interval}. Reason: {document['reason']}."

@@ -8,7 +8,7 @@ from abjudge.adapters.tables.prompt_table import read_prompts
 from abjudge.wiring.bench import wire
 from abjudge.wiring.cast import fetch_model
 from abjudge.wiring.choices import Choices, SweepChoices
-from abjudge.wiring.runs import analyse, is_finished, open_ledger, verify_run, write_reports
+from abjudge.wiring.runs import analyse, doubts_of, is_finished, open_ledger, verify_run, write_reports
 from abjudge.wiring.sweeps import ASK_ABOVE, Cost, Prepared, prepare_sweep
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "SweepChoices",
     "analyse",
     "discover",
+    "doubts_of",
     "fetch_model",
     "is_finished",
     "open_ledger",

@@ -33,6 +33,8 @@ class Typed(Value):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             name = _option(str(first["loc"][0]))
+            if name == "--cap":
+                raise InputError("bad_choice", None, "--cap: expected PROVIDER=N, such as openai=8.") from error
             raise InputError("bad_choice", None, f"{name}: {first['msg']}, got {first['input']!r}.") from error
 
 

@@ -18,7 +18,7 @@ from abjudge.adapters.tables.vote_table import read_votes
 from abjudge.app.bench import Bench
 from abjudge.app.scores import Results, Row, rows
 from abjudge.app.verify import verify
-from abjudge.app.votes import as_results
+from abjudge.app.votes import as_results, as_votes
 from abjudge.domain.cases import Case
 from abjudge.domain.errors import InputError, LedgerError
 from abjudge.ports import Ledger
@@ -89,7 +89,7 @@ def write_reports(folder: Path) -> Document:
     table = rows(results.of(), cases)
     with _replaced(folder / "results.csv") as out:
         out.writelines(write_results((_cells(row, cases[row.id]) for row in table), COLUMNS))
-    summary = summarise(results, table)
+    summary = _summary(results, table, cases)
     with _replaced(folder / "summary.json") as out:
         out.write(to_json(summary) + "\n")
     with _replaced(folder / "report.html") as out:
@@ -104,11 +104,20 @@ def analyse(path: Path) -> Document:
         results = Results()
         for _, line in read_records(path):
             results.take(line)
-        return summarise(results, rows(results.of(), cases))
+        return _summary(results, rows(results.of(), cases), cases)
     votes = read_votes(path)
     results, cases = as_results(votes)
     summary = summarise(results, rows(results.of(), cases))
     return summary | {"human": agreement_with_people(votes)}
+
+
+def _summary(results: Results, table: list[Row], cases: dict[str, Case]) -> Document:
+    return summarise(results, table) | {"human": agreement_with_people(as_votes(results, cases))}
+
+
+def doubts_of(folder: Path) -> list[str]:
+    """Where the ledger is not as it was written; a report built from such a one says so."""
+    return chain_faults(folder)
 
 
 def _cells(row: Row, case: Case) -> dict[str, object]:

@@ -18,9 +18,10 @@ from abjudge.app.governor import Governed, Governor, Rules
 from abjudge.app.known import Known, Seat, known_of
 from abjudge.app.roles import COLUMNS
 from abjudge.app.sweep import Sweep, governed
+from abjudge.app.votes import HUMAN
 from abjudge.domain.cases import Case
 from abjudge.domain.errors import InputError
-from abjudge.domain.plans import SweepPlan
+from abjudge.domain.plans import CONTROLS_EACH, SweepPlan
 from abjudge.wiring.bench import wire
 from abjudge.wiring.cast import GIVEN, Consent, Say
 from abjudge.wiring.choices import Choices, SweepChoices
@@ -70,6 +71,8 @@ async def prepare_sweep(
     The table is read and checked whole first. Raises InputError for a table or a plan that is not in order and for a
     resumed run whose plan is another one.
     """
+    if sweep.retry_errors and not sweep.resume:
+        raise InputError("bad_choice", None, "--retry-errors goes with --resume: a new run has no errors yet.")
     header = read_manifest(out).header if sweep.resume else None
     chosen = _as_sweep(choices.over(config), sweep, header)
     with ExitStack() as files:
@@ -127,6 +130,9 @@ def _check_pairs(cases: Iterable[Case]) -> None:
                 raise InputError("missing_column", 1, said, hint="Pairs need prompt, response_1 and response_2.")
             if not case.extra[column].strip():
                 raise InputError("empty_response", None, f"The pair {case.id!r} has an empty {column}.")
+        if case.extra.get("human", "").strip().lower() not in HUMAN:
+            said = f"The pair {case.id!r} has human {case.extra['human']!r}, expected 1, 2, tie or nothing."
+            raise InputError("bad_value", None, said)
 
 
 def _as_sweep(chosen: Choices, sweep: SweepChoices, header: Mapping[str, Any] | None) -> Choices:
@@ -192,6 +198,11 @@ def _cost(bench: Bench, plan: SweepPlan, cases: int) -> Cost:
         return None if rate is None else calls * (prompt * rate.prompt + (answer or 4096) * rate.answer)
 
     cap = bench.subject.sampling.max_tokens
+    looks = 2 if plan.order == "swap" else 1
+    places = min(CONTROLS_EACH, cases)
+    placebos = places * len(bench.scaffolds) if "placebo" in plan.controls else 0
+    to_producer += placebos
+    to_jury += (places * sum(kind in plan.controls for kind in ("null", "degraded")) + placebos) * looks * len(jury)
     if bench.subject.model == GIVEN:
         to_producer = 0
     parts = [

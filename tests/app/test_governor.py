@@ -113,3 +113,13 @@ def test_occasional_faults_trip_nothing():
 
     assert governor.stopped is None
     assert sum(isinstance(result, Response) for result in results) == 600
+
+
+def test_a_server_that_only_ever_says_429_is_given_up():
+    model = FakeModel(Transient("rate_limited", "busy", retry_after_s=0.001))
+
+    results, governor = run_calls(model, 400, Rules(concurrency=4, failures=10))
+
+    assert governor.stopped is not None
+    assert len(model.requests) < 60
+    assert sum(isinstance(result, RunStopped) for result in results) > 300

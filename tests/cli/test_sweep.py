@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from abjudge.adapters.ledger import LEDGER, read_records
+from abjudge.adapters.ledger import LEDGER, RunFolder, read_records
 from abjudge.adapters.tables.prompt_table import read_prompts
 from tests.cli.running import abjudge
 from tests.cli.test_compare import answer
@@ -507,3 +507,68 @@ def test_a_hundred_kills_at_random_moments_lose_and_double_nothing(tmp_path):
 
     assert {code for code, _ in done} <= {-9, 0}
     assert len({outcomes for _, outcomes in done}) > 10  # they were killed at different moments
+
+
+def test_a_run_has_one_writer_at_a_time(prompts, tmp_path):
+    with ScriptedServer(answer) as server:
+        sweep(server, prompts, tmp_path / "run", "--seed", "3")
+        server.seen.clear()
+        with RunFolder.reopen(tmp_path / "run"):
+            second = sweep(server, prompts, tmp_path / "run", "--resume")
+
+    assert (second.code, posts(server)) == (2, [])
+    assert "Another process" in second.err
+
+
+def test_a_ledger_that_was_edited_is_not_gone_on_with_and_its_report_says_so(prompts, tmp_path):
+    with ScriptedServer(answer) as server:
+        sweep(server, prompts, tmp_path / "run")
+        lines = (tmp_path / "run" / LEDGER).read_bytes().splitlines(keepends=True)
+        (tmp_path / "run" / LEDGER).write_bytes(b"".join(lines[:4] + lines[5:]))
+        done = sweep(server, prompts, tmp_path / "run", "--resume")
+
+    report = abjudge("report", tmp_path / "run", "--json")
+    assert done.code == 2
+    assert "abjudge verify" in done.err
+    assert "warning" in report.err
+    assert report.json["trials"] > 0
+
+
+def test_peoples_labels_in_a_table_of_pairs_are_held_against_the_judge(tmp_path):
+    rows = [
+        {"id": n, "prompt": f"Q{n}?", "response_1": "a short answer", "response_2": "a long answer", "human": human}
+        for n, human in enumerate(["2", "2", "2", "1", "tie", ""])
+    ]
+    with ScriptedServer(answer) as server:
+        done = judge(server, pairs_table(tmp_path, rows), tmp_path / "run")
+        rows[0]["human"] = "maybe"
+        wrong = judge(server, pairs_table(tmp_path, rows), tmp_path / "other")
+
+    assert (done.json["human"]["agreed"], done.json["human"]["n"]) == (6, 10)
+    assert (wrong.code, "maybe" in wrong.err) == (2, True)
+
+
+def test_errors_can_only_be_tried_again_in_a_run_that_has_some(prompts, tmp_path):
+    with ScriptedServer(answer) as server:
+        assert sweep(server, prompts, tmp_path / "run", "--retry-errors").code == 2
+
+
+def test_a_run_that_mostly_failed_is_not_done(prompts, tmp_path):
+    def mostly(seen):
+        if seen.method == "POST" and "<<<RESPONSE A" in str(seen.raw) and "number 1" not in str(seen.raw):
+            return Reply(openai("Lovely."))
+        return answer(seen)
+
+    with ScriptedServer(mostly) as server:
+        done = sweep(server, prompts, tmp_path / "run")
+
+    assert done.json["wins"] == 3
+    assert done.code == 3
+    assert "--retry-errors" in done.err
+
+
+def test_the_plan_counts_the_calls_of_the_controls(prompts, tmp_path):
+    with ScriptedServer(answer) as server:
+        done = sweep(server, prompts, tmp_path / "run", "--controls", "null,placebo")
+
+    assert f"{len(posts(server))} calls" in done.err

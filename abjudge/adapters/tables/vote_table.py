@@ -5,11 +5,10 @@ from pathlib import Path
 
 from abjudge.adapters.tables.csv_records import csv_records
 from abjudge.adapters.tables.text_source import Source, opened
-from abjudge.app.votes import Vote
+from abjudge.app.votes import HUMAN, Vote
 from abjudge.domain.errors import InputError
 
 _VERDICTS = {"a": "A", "b": "B", "tie": "tie", "error": "error"}
-_HUMAN = {"1": 0.0, "2": 1.0, "tie": 0.5, "": None}
 
 
 def read_votes(path: Path) -> list[Vote]:
@@ -57,7 +56,7 @@ def _vote(source: Source, line: int, row: Mapping[str, str]) -> Vote:
     if not row["case_id"].strip():
         raise source.fault("empty_id", line, "case_id is empty.")
     human = row.get("human", "").strip().lower()
-    if human not in _HUMAN:
+    if human not in HUMAN:
         raise bad("human", "1, 2, tie or nothing")
     second_first = order == "21"
     won = {"A": second_first, "B": not second_first}.get(verdict)
@@ -67,7 +66,7 @@ def _vote(source: Source, line: int, row: Mapping[str, str]) -> Vote:
         repeat=_number(row.get("repeat", "")) or 0,
         second_first=second_first,
         score=None if verdict == "error" else 0.5 if won is None else float(won),
-        human=_HUMAN[human],
+        human=HUMAN[human],
         lengths=(_number(row.get("length_1", "")), _number(row.get("length_2", ""))),
     )
 
