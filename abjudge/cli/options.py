@@ -100,7 +100,11 @@ MANY: Group = {
     "prompt_column": ("prompt_column", Annotated[str, Option(help="The column of the prompts.")], "prompt"),
     "id_column": ("id_column", Annotated[str, Option(help="The column of their names.")], "id"),
     "repeat": ("repeat", Annotated[int, Option(min=1, help="Ask and judge each row N times.")], 1),
-    "order": ("order", Annotated[str, Option(help="swap: both orders; balanced: one each, half and half.")], "swap"),
+    "order": (
+        "order",
+        Annotated[str | None, Option(help="swap (default): both orders; balanced: one each, half and half.")],
+        None,
+    ),
     "both_orders": (
         "both_orders",
         Annotated[bool | None, Option("--both-orders/--one-order", help="The same as --order swap or balanced.")],

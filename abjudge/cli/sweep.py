@@ -72,9 +72,6 @@ def _carry_out(
     debug: bool,
 ) -> None:
     folder = out or _folder_for(table)
-    both_orders = plan.pop("both_orders")
-    if both_orders is not None:
-        plan["order"] = "swap" if both_orders else "balanced"
     words = tuple(word.strip() for word in plan["controls"].split(",") if word.strip())
     caps = {provider: number for provider, _, number in (cap.partition("=") for cap in plan["caps"] or ())}
     carry_out(
@@ -104,7 +101,7 @@ async def _sweep(
     prepared = await prepare_sweep(
         prompts,
         Choices.of(**comparison),
-        SweepChoices.of(**sweeping),
+        SweepChoices.of(**_one_order(sweeping)),
         out=out,
         environ=os.environ,
         config=settings,
@@ -156,6 +153,17 @@ def _approve(prompts: int, cost: "Cost", yes: bool) -> bool:
     if cost.paid_calls <= ASK_ABOVE or yes or not sys.stdin.isatty():
         return True
     return agreed(f"Make {cost.paid_calls} paid calls?")
+
+
+def _one_order(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan with its order said once: `--both-orders` and `--one-order` are other words for `--order`."""
+    from abjudge.domain.errors import InputError
+
+    both = plan.pop("both_orders")
+    word = None if both is None else "swap" if both else "balanced"
+    if word and plan["order"] not in (None, word):
+        raise InputError("bad_choice", None, f"--order {plan['order']} and its other name say different things.")
+    return {**plan, "order": plan["order"] or word}
 
 
 def _folder_for(prompts: str) -> Path:

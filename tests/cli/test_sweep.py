@@ -572,3 +572,10 @@ def test_the_plan_counts_the_calls_of_the_controls(prompts, tmp_path):
         done = sweep(server, prompts, tmp_path / "run", "--controls", "null,placebo")
 
     assert f"{len(posts(server))} calls" in done.err
+
+
+def test_two_orders_that_contradict_each_other_are_refused(prompts, tmp_path):
+    with ScriptedServer(answer) as server:
+        done = sweep(server, prompts, tmp_path / "run", "--order", "swap", "--one-order")
+
+    assert (done.code, posts(server)) == (2, [])
